@@ -64,7 +64,7 @@ export async function benchDecisions(): Promise<void> {
 
 const AT_ONCE = 10_000;
 
-/** The policy alone: no gate, no disk. The best of many rounds, for what else runs here is no part of it. */
+/** The policy alone: no gate, no disk. The best of many rounds, so that other load on the machine does not count. */
 function benchFileDecisions(): void {
   const workspace: WorkspaceContext = {
     roots: ["/work/project"],

@@ -35,7 +35,7 @@ export interface FillOptions {
   readonly lanes: number;
 }
 
-/** Puts finished tasks into a file of the store that nobody else has open. */
+/** Writes finished tasks into a store file that no other process has open. */
 export function fillQueue(file: string, { task_id, run_id, from, to, lanes }: FillOptions): void {
   const database = new DatabaseSync(file);
   try {

@@ -105,7 +105,7 @@ async function benchHttpStart(serving: Serving): Promise<void> {
   );
 }
 
-/** From the kill to the event that says that the next worker goes on with the task. */
+/** From the kill to the event that says that the next worker resumed the task. */
 async function benchRestart(serving: Serving): Promise<void> {
   const gaps: number[] = [];
   for (let i = 0; i < KILLS; i++) {

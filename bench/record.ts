@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { chainEvents, EMPTY_TAIL, JsonlJournal, openRecordKey, verifyAudit } from "@autonous/runtime";
-import type { EventDraft } from "@autonous/runtime";
+import { verifyAudit } from "@autonous/runtime";
+import { chainEvents, EMPTY_TAIL, JsonlJournal, openRecordKey } from "@autonous/runtime/internal";
+import type { EventDraft } from "@autonous/runtime/internal";
 import { scratch } from "./place.ts";
 
 const CALLS = 50_000;
@@ -57,7 +58,8 @@ export async function benchRecord(): Promise<void> {
   const begun = processorMs();
   const { ok, records } = await verifyAudit(state_dir, { heads });
   const verifyMs = processorMs() - begun;
-  if (!ok || records !== 2 * CALLS) throw new Error(`The record of the bench is not whole: ${records} records`);
+  if (!ok || records !== 2 * CALLS)
+    throw new Error(`The benchmark's audit log is incomplete or damaged: ${records} records`);
   const lines = readFileSync(journal.path, "utf8").trimEnd().split("\n");
   const floorMs = timed(() => lines.forEach((line) => hash("sha256", line, "hex")));
   const rate = (ms: number): string => Math.round((2 * CALLS * 1000) / ms).toLocaleString("en");

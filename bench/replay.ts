@@ -2,14 +2,15 @@ import { spawn } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { createRuntime, makeId } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
 import type { Runtime } from "@autonous/runtime";
 import { peakOf } from "./measure.ts";
 import { makeWorkspace } from "./place.ts";
 
 const PROGRAM = join(import.meta.dirname, "../packages/autonous/src/cli/bin.ts");
 const CALLS = 1_000_000;
-/** Runs of this many calls each, of which so many are unlike; the others are further names of the same files. */
+/** Calls per run. Only UNLIKE runs differ; the others are hard links to the same files. */
 const CALLS_A_RUN = 10_000;
 const UNLIKE = 20;
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findProgram } from "@autonous/runtime";
+import { findProgram } from "@autonous/runtime/internal";
 import type { Runtime } from "@autonous/runtime";
 import { compare, milliseconds, run } from "./measure.ts";
 import type { Compared } from "./measure.ts";

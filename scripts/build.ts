@@ -11,7 +11,7 @@ const compiler = join(root, "node_modules/.bin/tsc");
 for (const name of ["runtime", "autonous"]) {
   const folder = join(root, "packages", name);
   rmSync(join(folder, "dist"), { recursive: true, force: true });
-  // Without our own condition, so that one package sees the other as whoever installs it does.
+  // Without our own condition, so that one package sees the other as an installed dependency.
   execFileSync(compiler, ["-p", join(folder, "tsconfig.build.json")], {
     stdio: "inherit",
     env: { ...process.env, NODE_OPTIONS: "" },

@@ -2,6 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
+/** The runtime as this product sees it. */
+const RUNTIME = ["@autonous/runtime", "@autonous/runtime/internal"];
 const PURE = ["node:path", "node:crypto"];
 const FILES = ["node:fs", "node:fs/promises", "node:os"];
 const MACHINE = [...PURE, ...FILES, "node:child_process", "node:net", "node:http", "node:stream"];
@@ -28,6 +30,9 @@ interface Rule {
   readonly outside: readonly string[];
 }
 
+/** Marks a folder that assembles its package, as the files at the root of `src` do: it may import all of the package. */
+const ALL = ["*"];
+
 /** ARCHITECTURE.md draws this table. Files at the root of a package's `src` build the package and may import all of it. */
 // oxfmt-ignore
 const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
@@ -47,21 +52,25 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     journal:  { ours: ["protocol", "own-files", "contract"],                                outside: [...PURE, ...FILES] },
     tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", ...PURE] },
     gate:     { ours: ["protocol", "contract", "policy", "output", "redact", "shell", "edits"], outside: ["zod", ...PURE] },
+    options:  { ours: ALL,                                                                  outside: PURE },
+    late:     { ours: ALL,                                                                  outside: [...PURE, ...FILES] },
+    runs:     { ours: ALL,                                                                  outside: [...PURE, ...FILES] },
+    start:    { ours: ALL,                                                                  outside: [...PURE, ...FILES] },
   },
   autonous: {
-    config:     { ours: [],                                                                 outside: [...PURE, ...FILES, "node:module", "node:url", "zod", "@autonous/runtime"] },
-    store:      { ours: [],                                                                 outside: [...PURE, ...FILES, "node:sqlite", "node:timers/promises", "@autonous/runtime"] },
-    model:      { ours: [],                                                                 outside: [...PURE, ...PROVIDERS, "node:http", "node:https", "node:fs/promises", "node:timers/promises", "zod", "@autonous/runtime"] },
-    agent:      { ours: ["model"],                                                          outside: [...PURE, "@autonous/runtime"] },
-    received:   { ours: ["agent", "model", "store"],                                        outside: [...PURE, ...FILES, "zod", "@autonous/runtime"] },
-    queue:      { ours: ["agent", "model", "received", "store"],                            outside: [...PURE, "@autonous/runtime"] },
-    adapters:   { ours: ["model"],                                                          outside: ["@autonous/runtime"] },
-    supervisor: { ours: ["config", "model"],                                                outside: [...MACHINE, "@autonous/runtime"] },
-    telemetry:  { ours: ["model", "store"],                                                 outside: [...PURE, ...OPENTELEMETRY, "@autonous/runtime"] },
-    upkeep:     { ours: ["queue", "store"],                                                 outside: [...PURE, ...FILES, "@autonous/runtime"] },
-    channels:   { ours: ["model", "queue", "received", "store", "telemetry"],               outside: [...MACHINE, "grammy", "grammy/types", "node:https", "node:timers/promises", "node:readline", "node:tty", "node:util", "marked", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
-    service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep"], outside: [...PURE, ...FILES, "@autonous/runtime"] },
-    cli:        { ours: ["config", "store", "model", "agent", "received", "queue", "supervisor", "channels", "telemetry", "upkeep", "service", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", "@autonous/runtime"] },
+    config:     { ours: [],                                                                 outside: [...PURE, ...FILES, "node:module", "node:url", "zod", ...RUNTIME] },
+    store:      { ours: [],                                                                 outside: [...PURE, ...FILES, "node:sqlite", "node:timers/promises", ...RUNTIME] },
+    model:      { ours: [],                                                                 outside: [...PURE, ...PROVIDERS, "node:http", "node:https", "node:fs/promises", "node:timers/promises", "zod", ...RUNTIME] },
+    agent:      { ours: ["model"],                                                          outside: [...PURE, ...RUNTIME] },
+    received:   { ours: ["agent", "model", "store"],                                        outside: [...PURE, ...FILES, "zod", ...RUNTIME] },
+    queue:      { ours: ["agent", "model", "received", "store"],                            outside: [...PURE, ...RUNTIME] },
+    adapters:   { ours: ["model"],                                                          outside: [...RUNTIME] },
+    supervisor: { ours: ["config", "model"],                                                outside: [...MACHINE, ...RUNTIME] },
+    telemetry:  { ours: ["model", "store"],                                                 outside: [...PURE, ...OPENTELEMETRY, ...RUNTIME] },
+    upkeep:     { ours: ["queue", "store"],                                                 outside: [...PURE, ...FILES, ...RUNTIME] },
+    channels:   { ours: ["model", "queue", "received", "store", "telemetry"],               outside: [...MACHINE, "grammy", "grammy/types", "node:https", "node:timers/promises", "node:readline", "node:tty", "node:util", "marked", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", ...RUNTIME] },
+    service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep"], outside: [...PURE, ...FILES, ...RUNTIME] },
+    cli:        { ours: ["config", "store", "model", "agent", "received", "queue", "supervisor", "channels", "telemetry", "upkeep", "service", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", ...RUNTIME] },
   },
 };
 
@@ -75,14 +84,17 @@ interface Rooms {
 /** Folders whose own folders have an order. */
 // oxfmt-ignore
 const ROOMS: Readonly<Record<string, Readonly<Record<string, Rooms>>>> = {
-  runtime: {},
+  runtime: {
+    machine:  { order: ["system", "tree", "git", "files", "network", "processes", "search", "sandbox", "watch", "notes", "skills", "state"], contract: [] },
+    gate:     { order: ["quota", "context", "steps", "approval"],   contract: ["call.ts", "permit.ts", "registry.ts", "stale-approval.ts", "wait-for.ts"] },
+  },
   autonous: {
     store:    { order: ["sqlite", "record", "keepers", "queue"],    contract: ["store.ts", "store-error.ts"] },
     channels: { order: ["words", "terminal", "http", "telegram"],   contract: [] },
   },
 };
 
-const IMPORT = /^\s*(?:import|export)\b[^;"']*?from\s*"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|^\s*import\s*"([^"]+)"/gm;
+const IMPORT = /^\s*(?:import|export)\b[^;"']*?from\s*"([^"$]+)"|\bimport\(\s*"([^"]+)"\s*\)|^\s*import\s*"([^"]+)"/gm;
 
 /** Every breach in the packages below a folder, and how many files were looked at. */
 export function findBreaches(packagesFolder: string): { readonly problems: readonly string[]; readonly files: number } {
@@ -115,7 +127,9 @@ function checkImports(text: string, { packageName, file }: { packageName: string
       ? folderOf(relative(".", join(dirname(file), target))) || "(src root)"
       : undefined;
     const allowed =
-      inside === undefined ? rule.outside.includes(target) : inside === folder || rule.ours.includes(inside);
+      inside === undefined
+        ? rule.outside.includes(target)
+        : inside === folder || rule.ours === ALL || rule.ours.includes(inside);
     if (!allowed) problems.push(`${packageName}/${file}: "${folder}" may not import "${inside ?? target}"`);
     const rooms = ROOMS[packageName]?.[folder];
     if (rooms !== undefined && inside === folder)

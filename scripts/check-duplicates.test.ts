@@ -10,7 +10,7 @@ test("the same six lines in two files, or twice in one, are found once", () => {
   expect(findDuplicates({ "a.ts": `${body}\n// again\n${body}` })).toHaveLength(1);
 });
 
-test("five lines, imports and punctuation are no duplicate", () => {
+test("five lines, imports and punctuation do not count as a duplicate", () => {
   const five = body.split("\n").slice(0, 5).join("\n");
   expect(findDuplicates({ "a.ts": five, "b.ts": five })).toEqual([]);
   const quiet = 'import { a } from "a";\n{\n}\n);\n'.repeat(5);

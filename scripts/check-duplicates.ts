@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** So many lines that say something, one after the other, are no accident. */
+/** This many equal, meaningful lines in a row count as a copy. */
 const RUN = 6;
 
 interface Place {

@@ -57,7 +57,7 @@ async function runFile(name: string, verdicts: AsyncIterable<Verdict>): Promise<
       );
     }
   }
-  const lacking = [...missing].map(([tool, count]) => `, ${count} not run: there is no tool "${tool}"`).join("");
+  const lacking = [...missing].map(([tool, count]) => `, ${count} not run: tool "${tool}" is missing`).join("");
   console.log(`${name}: ${same} of ${total}${lacking}`);
 }
 

@@ -1,7 +1,8 @@
 /** The reference pages in `docs/` and the published schema are made from the tables in the code. `--write` makes them; without it they are compared. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ERRORS, EVENTS, createRuntime, labelled, runtimeEvent } from "@autonous/runtime";
+import { ERRORS, createRuntime } from "@autonous/runtime";
+import { EVENTS, labelled, runtimeEvent } from "@autonous/runtime/internal";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
 import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";

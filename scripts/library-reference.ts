@@ -184,9 +184,9 @@ type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => 
 
 const HEAD = `# Library
 
-Every name that \`@autonous/runtime\` exports; \`autonous\` hands on all of them. [embedding.md](embedding.md) shows how to use
-them: most programs need \`createRuntime\`, \`defineTool\` and \`ToolError\`. What is checked at run time is shown by its zod
-schema.
+Every name that \`@autonous/runtime\` exports; \`autonous\` exports them too. [embedding.md](embedding.md) shows how to use
+them: most programs need \`createRuntime\`, \`defineTool\` and \`ToolError\`. A zod schema describes what is checked at run
+time. \`@autonous/runtime/internal\` is for the \`autonous\` product itself: its names change without notice.
 `;
 
 /** The page. Throws where a public name has no comment: there would be nothing to say about it. */

@@ -1,12 +1,12 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
-import type { Approval, Grant } from "@autonous/runtime";
+import type { Approval, Grant } from "@autonous/runtime/internal";
 import { describe, expect, test } from "vitest";
 import { widthOf } from "../packages/autonous/src/channels/words/width.ts";
 import { autonous, shell } from "./support/cli.ts";
 import { grantAtTerminal } from "./support/grant.ts";
-import { ownProcess } from "../packages/runtime/src/machine/files/process-owner.ts";
+import { ownProcess } from "../packages/runtime/src/machine/system/process-owner.ts";
 import { commandOfAgent } from "./support/command-of-agent.ts";
 import { scratchPlace, startService, until } from "./support/service.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
@@ -18,7 +18,7 @@ import type { Workspace } from "./support/workspace.ts";
 const atTerminal = test.skipIf(!hasTerminal);
 const DELETE = ["call", "delete_file", '{"path":"a.txt"}'] as const;
 
-/** Makes a call that nobody can be asked about, and gives the request that it left. */
+/** Makes a call that needs approval without a terminal, and returns the request that it left. */
 async function refused({ run, json }: Workspace, words: readonly string[] = DELETE): Promise<Approval["request"]> {
   expect((await run(...words)).code).toBe(4);
   const all = await json<readonly Approval[]>("approvals", "list");
@@ -35,7 +35,7 @@ test("what waits is listed and shown whole, and is gone from the list when it is
   expect(await run("approvals", "list")).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: "Nothing waits for an answer\n",
+    stderr: "No pending approvals\n",
   });
   expect(existsSync(place.state_dir)).toBe(false); // looking makes nothing
 
@@ -79,15 +79,15 @@ atTerminal("a yes to one call lets exactly that call through, once, whichever pr
 
 // oxfmt-ignore
 const WRONG = [
-  { title: "an id that there is not", words: ["grant", "apr_none"],                        says: /There is no approval "apr_none" here/ },
+  { title: "an id that there is not", words: ["grant", "apr_none"],                        says: /No approval "apr_none" here/ },
   { title: "no id",                   words: ["grant"],                                    says: /approval/ },
   { title: "another scope",           words: ["grant", "ID", "--scope", "ever"],           says: /it is call, run or session/ },
   { title: "an offer for one call",   words: ["grant", "ID", "--offer", "path"],           says: /An offer needs the scope run or session/ },
-  { title: "an offer that is none",   words: ["grant", "ID", "--scope", "run", "--offer", "all"], says: /There is no offer "all".*exact \(exactly this call again\)/ },
-  { title: "a rule for exactly this", words: ["grant", "ID", "--rule", "--offer", "exact"], says: /There is no rule that means this call/ },
+  { title: "an offer that is none",   words: ["grant", "ID", "--scope", "run", "--offer", "all"], says: /Unknown offer "all".*exact \(exactly this call again\)/ },
+  { title: "a rule for exactly this", words: ["grant", "ID", "--rule", "--offer", "exact"], says: /No narrow rule exists for this call/ },
   { title: "another state",           words: ["list", "--state", "maybe"],                 says: /it is one of pending, granted/ },
   { title: "a reason without end",    words: ["deny", "ID", "--reason", "x".repeat(2001)], says: /--reason is too long/ },
-  { title: "a grant that there is not", words: ["revoke", "grant_none"],                   says: /There is no grant "grant_none"/ },
+  { title: "a grant that there is not", words: ["revoke", "grant_none"],                   says: /No active grant "grant_none"/ },
 ] as const;
 
 test("answers that cannot be are used wrongly, and change nothing", async () => {
@@ -212,7 +212,7 @@ describe("a yes that is written down as a rule", () => {
     expect((JSON.parse(readFileSync(ruleFile(place), "utf8")) as { rules: unknown[] }).rules).toHaveLength(4);
   });
 
-  atTerminal("is not written for a request that somebody else has answered", async () => {
+  atTerminal("is not written for a request that another process has answered", async () => {
     const place = await workspace();
     const { approval_id } = await refused(place);
     await place.run("approvals", "deny", approval_id);
@@ -240,7 +240,7 @@ const NO_TERMINAL = [
   { title: "a rule wanted",                          line: "echo yes | autonous approvals grant ID --rule" },
 ] as const;
 
-test("without a terminal there is no yes, whatever is piped in, and a no all the same", async () => {
+test("without a terminal a request cannot be granted, whatever is piped in, but it can be denied", async () => {
   const place = await workspace();
   const { approval_id } = await refused(place);
   for (const { title, line } of NO_TERMINAL) {
@@ -256,7 +256,7 @@ test("without a terminal there is no yes, whatever is piped in, and a no all the
 // oxfmt-ignore
 const NOT_THE_PERSONS = [
   { title: "a session without a terminal of its own", line: "setsid -w bash -c 'autonous approvals grant ID'", says: /not the terminal of this session/ },
-  { title: "a question that nobody sees",             line: "autonous approvals grant ID 2> seen.txt; code=$?; cat seen.txt; exit $code", says: /where the question is shown/ },
+  { title: "a question that is not shown",            line: "autonous approvals grant ID 2> seen.txt; code=$?; cat seen.txt; exit $code", says: /where the question is shown/ },
   { title: "a command of an agent with a terminal",   line: "AUTONOUS_CALL=call_1.1@OWNER bash -c 'autonous approvals grant ID; exit $?'", says: /A command that an agent runs/ },
   { title: "one that hides its own mark",             line: "AUTONOUS_CALL=call_1.1@OWNER bash -c 'unset AUTONOUS_CALL; autonous approvals grant ID; exit $?'", says: /A command that an agent runs/ },
   { title: "one in a terminal that it made",          line: "AUTONOUS_CALL=call_1.1@OWNER script -qec 'env -u AUTONOUS_CALL bash -c \"autonous approvals grant ID\"' /dev/null", says: /A command that an agent runs/ },
@@ -329,7 +329,7 @@ describe("a command that an agent runs", () => {
         `approvals deny ${approval_id}`,
       ]) {
         const { stdout, stderr } = await run(words);
-        expect(stdout + stderr).toMatch(/A command that an agent runs cannot answer for a person|There is no approval/);
+        expect(stdout + stderr).toMatch(/A command that an agent runs cannot answer for a person|No approval "/);
       }
       // Nor by hiding the mark that it carries, nor by writing where answers are kept.
       await run(`approvals grant ${approval_id}`, "env -u AUTONOUS_CALL");
@@ -427,7 +427,7 @@ test("what a non-interactive call prints works when it is pasted in another fold
   const replay = /^To approve it, at a terminal: (.*)$/m.exec(refusal.stderr)?.[1] ?? "";
   expect(replay).toContain(`--root ${root} --state-dir ${join(path, "record")}`);
 
-  expect(await shell(replay, { cwd: path, env })).toMatchObject({ code: 4 }); // no terminal, nobody's yes
+  expect(await shell(replay, { cwd: path, env })).toMatchObject({ code: 4 }); // no terminal, no approval
   if (!hasTerminal) return;
   const pasted = await openTerminal(replay, { cwd: path, env: { ...env } }).ended;
   expect(pasted.code).toBe(0);

@@ -70,9 +70,9 @@ test("files that a message names are attached through read; what it refuses, and
     { says: "@private/x.txt",                      has: ['("private/x.txt" is not attached: ToolNotAllowed'],                calls: ["read"], code: "ToolNotAllowed" },
     { says: "@.ssh/id_rsa",                        has: ['(".ssh/id_rsa" is not attached: SensitivePath'],                   calls: ["read"], code: "SensitivePath" },
     { says: "@../outside.txt",                     has: ["is not attached: PathTraversalBlocked"],                           calls: ["read"], code: "PathTraversalBlocked" },
-    { says: "@gone.txt",                           has: ['("gone.txt" is not attached: there is no such file'],              calls: [] },
+    { says: "@gone.txt",                           has: ['("gone.txt" is not attached: the file does not exist'],              calls: [] },
     { says: "mail ada@a.txt about @types/node",    has: [/^mail ada@a\.txt about @types\/node$/],                            calls: [] },
-    { says: "@dot.png",                            has: [/"dot\.png" is not attached: the model "script:.*" takes no images/], calls: ["read"] },
+    { says: "@dot.png",                            has: [/"dot\.png" is not attached: the model "script:.*" does not support images/], calls: ["read"] },
   ];
   const { code, stderr, events, tasks } = await chat(
     cases.map(({ says }) => says).join("\n"),

@@ -113,7 +113,7 @@ atTerminal(`what is pasted is sent only with an empty line, and Ctrl-C forgets i
 });
 
 atTerminal(
-  `a yes for the session holds for later messages, and /undo takes back what one changed${needsTerminal}`,
+  `a session grant covers later messages, and /undo reverts the changes of one message${needsTerminal}`,
   async () => {
     const { chat, exists, read, tasks } = await world();
     const write = (content: string): [string, object] => ["write", { path: "b.txt", content }];
@@ -137,7 +137,7 @@ atTerminal(
     await terminal.sees(/grant_\w+ {2}any `write` on/);
     await terminal.sees(PROMPT);
     terminal.type("again\r");
-    await terminal.sees("Two."); // nobody was asked
+    await terminal.sees("Two."); // without a prompt
     await terminal.sees(PROMPT);
     expect(await read("work/b.txt")).toBe("3");
     terminal.type("/undo\r");
@@ -214,7 +214,7 @@ atTerminal(`its own commands are not told to the model${needsTerminal}`, async (
   expect(await tasks()).toEqual(["/ls .", "/bash printf '%s\\n' one two", " /constructor"]);
 });
 
-test("messages can be piped in, one a line; a chat that is resumed knows what was said", async () => {
+test("messages can be piped in, one per line; a resumed chat knows what was said", async () => {
   const { cwd, env } = await world();
   const rounds = [{ text: "Blue." }, { text: "I said blue." }, { text: "Still blue." }];
   const model = await startFakeModel({ key: null, script: { rounds } });
@@ -303,7 +303,7 @@ test("conversations can be left, listed and resumed; a summary stands for what w
   const resumed = await piped(here, steps, `/resume ${run_id}\nthird\n/resume nothing\n/resume ${run_id}\n`, ["-c"]);
   expect(resumed).toMatchObject({ code: 0, stdout: "Three.\n" });
   expect(resumed.stderr).toContain('no task or run "nothing"');
-  expect(resumed.stderr).toContain(`${run_id} is the session that is open`);
+  expect(resumed.stderr).toContain(`${run_id} is already the open session`);
   const events = await shell(`cat ${stateOf(here.cwd)}/runs/${run_id}/events.jsonl`, here);
   const asked = events.stdout.split("\n").findLast((line) => line.includes('"task":"third"')) ?? "{}";
   expect(JSON.parse(asked)).toMatchObject({ payload: { window: { from: 2, summary: "They count." }, history: 4 } });

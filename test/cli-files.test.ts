@@ -42,7 +42,7 @@ test("an agent's day on a code base, one process a call: find, grep, read, edit,
   expect(await read("src/main.ts")).toContain("port = 80;");
 });
 
-test("a whole run is taken back by its id", async () => {
+test("a whole run is undone by its id", async () => {
   const { path: cwd, make, read } = await scratchFolder();
   const write = (path: string, content: string): unknown => ({
     reply: { tool_calls: [{ name: "write", arguments: { path, content } }] },

@@ -25,8 +25,8 @@ interface Line {
 // oxfmt-ignore
 const LINES: readonly Line[] = [
   { title: "a call",                   bytes: '{"tool":"ls","args":{"path":"."}}' },
-  { title: "no JSON",                  bytes: "not json",                                 code: "InvalidArguments", says: /^The line is no JSON \(/ },
-  { title: "a secret that is no JSON", bytes: `{"tool":"ls","args":${TOKEN}`,             code: "InvalidArguments", says: /^The line is no JSON \([^_]*\)$/ },
+  { title: "no JSON",                  bytes: "not json",                                 code: "InvalidArguments", says: /^The line is not valid JSON \(/ },
+  { title: "a secret, not in JSON",    bytes: `{"tool":"ls","args":${TOKEN}`,             code: "InvalidArguments", says: /^The line is not valid JSON \([^_]*\)$/ },
   { title: "nothing",                  bytes: "",                                         code: "InvalidArguments", says: /^The line is empty$/ },
   { title: "blanks",                   bytes: "  \t ",                                    code: "InvalidArguments", says: /^The line is empty$/ },
   { title: "the line end of Windows",  bytes: '{"tool":"ls"}\r' },
@@ -34,7 +34,7 @@ const LINES: readonly Line[] = [
   { title: "null",                     bytes: "null",                                     code: "InvalidArguments", says: /has to name its tool/ },
   { title: "a list",                   bytes: '[{"tool":"ls"}]',                          code: "InvalidArguments", says: /has to name its tool/ },
   { title: "an object without a tool", bytes: '{"args":{}}',                              code: "InvalidArguments", says: /has to name its tool/ },
-  { title: "a tool that is no text",   bytes: '{"tool":["ls"]}',                          code: "InvalidArguments", says: /has to name its tool/ },
+  { title: "a tool not named in text", bytes: '{"tool":["ls"]}',                          code: "InvalidArguments", says: /has to name its tool/ },
   { title: "two tools",                bytes: '{"tool":"ls","name":"rm"}',                code: "InvalidArguments", says: /has to name its tool/ },
   { title: "an empty name",            bytes: '{"tool":""}',                              code: "InvalidArguments", says: /name/ },
   { title: "an unknown tool",          bytes: '{"tool":"lss","args":{}}',                 code: "UnknownTool",      says: /"ls"/ },
@@ -114,7 +114,7 @@ test("redact - answers every line with one line in its place", async () => {
     { text: "token ***REDACTED*** end", redacted: true },
     { text: "nothing to hide", redacted: false },
     refused("The line is empty"),
-    refused(expect.stringMatching(/^The line is no JSON/)),
+    refused(expect.stringMatching(/^The line is not valid JSON/)),
     wrongShape,
     wrongShape,
     wrongShape,

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { MemoryEntry, ToolCallResult } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
+import type { MemoryEntry } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { autonous } from "./support/cli.ts";
 import { scratchFolder, stateOf } from "./support/scratch.ts";
@@ -24,12 +25,12 @@ test("what one run keeps, another finds, and the person can list, show and delet
   const shown = await autonous(["memory", "show", entry?.id ?? ""], { cwd });
   expect(shown.stdout).toMatch(/Deploys[^]*\n\nNever on a Friday\nAsk Ada\n$/);
   expect((await autonous(["memory", "search", '"fri', "OR"], { cwd })).stderr).toBe(
-    "No entry has all of these words\n",
+    "No entry contains all of these words\n",
   );
 
   const deleted = await autonous(["memory", "delete", entry?.id ?? ""], { cwd });
-  expect(deleted).toMatchObject({ code: 0, stderr: '"Deploys" is deleted; it said: Never on a Friday\nAsk Ada\n' });
-  expect((await autonous(["memory", "list"], { cwd })).stderr).toBe("Nothing is kept\n");
+  expect(deleted).toMatchObject({ code: 0, stderr: 'Deleted "Deploys": Never on a Friday\nAsk Ada\n' });
+  expect((await autonous(["memory", "list"], { cwd })).stderr).toBe("No memory entries\n");
 });
 
 test("an id that nothing has is told", async () => {
@@ -37,7 +38,7 @@ test("an id that nothing has is told", async () => {
   for (const action of ["show", "delete"]) {
     const ended = await autonous(["memory", action, "mem_none"], { cwd });
     expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain('There is no entry "mem_none"; "autonous memory list" shows those that there are');
+    expect(ended.stderr).toContain('No memory entry "mem_none"; "autonous memory list" shows all entries');
   }
   expect(existsSync(stateOf(cwd))).toBe(false); // looking makes nothing
 });
@@ -63,11 +64,11 @@ test("a memory that cannot be opened is told, and the call is not called a fault
   mkdirSync(stateOf(cwd), { recursive: true });
   writeFileSync(
     join(stateOf(cwd), "autonous.db"),
-    "this is no database at all, and long enough to be seen as none".repeat(20),
+    "this is not a database, and long enough to be recognized as such".repeat(20),
   );
   const { stdout } = await autonous(["call", "update_memory", '{"action":"list"}', "--json"], { cwd });
   expect((JSON.parse(stdout) as ToolCallResult).error).toMatchObject({
     code: "IOError",
-    message: expect.stringMatching(/^Cannot open the database: .* is damaged, or no database/) as string,
+    message: expect.stringMatching(/^Cannot open the database: .* is damaged or not a database/) as string,
   });
 });

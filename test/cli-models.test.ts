@@ -157,7 +157,7 @@ atTerminal(`a chat shows that it falls back, and which model answered${needsTerm
   const terminal = openTerminal("autonous chat", { cwd, env });
   await terminal.sees("\u001b[0J> ");
   terminal.type(`/model ${empty.setting}, ${spare.setting}\r`);
-  await terminal.sees(/where it is down:\s+compatible:spare@/);
+  await terminal.sees(/fallback:\s+compatible:spare@/);
   terminal.type("hi\r");
   await terminal.sees(/Falling back to\s+compatible:spare@/);
   await terminal.sees("spare | guarded |");

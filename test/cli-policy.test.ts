@@ -117,7 +117,7 @@ describe("test", () => {
     });
   });
 
-  test("tries another configuration, for whoever asks", async () => {
+  test("tries another configuration, for any caller", async () => {
     const { run } = await workspace({
       "work/other.json": '{ "rules": [{ "effect": "deny", "tool": "ls", "chat": "team" }] }',
       "work/t.jsonl": jsonLines([
@@ -132,13 +132,13 @@ describe("test", () => {
   // oxfmt-ignore
   const BAD = [
     { title: "is not there",               text: undefined,                                    says: /Cannot read "t\.jsonl" \(ENOENT\)/ },
-    { title: "has no case",                text: "\n\n",                                       says: /There is no case.*such as \{"tool":"bash"/ },
-    { title: "is no JSON",                 text: "ls ALLOW\n",                                 says: /line 1: .*JSON/ },
+    { title: "has no case",                text: "\n\n",                                       says: /No cases in .*such as \{"tool":"bash"/ },
+    { title: "is not JSON",                text: "ls ALLOW\n",                                 says: /line 1: .*JSON/ },
     { title: "expects nothing",            text: '{"tool":"ls"}\n',                            says: /line 1: "expect" has to be/ },
     { title: "expects what is not",        text: '{"tool":"ls","expect":"MAYBE"}\n',           says: /line 1: "expect" has to be/ },
-    { title: "expects what is not told",   text: '{"tool":"ls","expect":{"effect":"DENY","why":"x"}}\n', says: /"expect" has no "why"/ },
+    { title: "expects what is not told",   text: '{"tool":"ls","expect":{"effect":"DENY","why":"x"}}\n', says: /unknown field "why" in "expect"/ },
     { title: "names no tool",              text: '{"args":{},"expect":"DENY"}\n',              says: /line 1: .*name its tool/ },
-    { title: "begins like a list",         text: "[{}",                                        says: /it begins like a JSON list, and is none/ },
+    { title: "begins like a list",         text: "[{}",                                        says: /it starts like a JSON list but is not valid JSON/ },
   ] as const;
   for (const { title, text, says } of BAD) {
     test(`a file that ${title} is used wrongly: nothing passes`, async () => {
@@ -174,7 +174,7 @@ function recordOf({ state_dir }: Workspace): string {
 }
 
 describe("replay", () => {
-  test("tells which recorded calls would be decided otherwise, counts them, and runs nothing", async () => {
+  test("tells which recorded calls would be decided differently, counts them, and runs nothing", async () => {
     const place = await workspace({
       "other.json":
         '{ "rules": [{ "effect": "deny", "tool": "write", "path": "*.md" }, { "effect": "allow", "tool": "delete_file" }] }',
@@ -200,7 +200,7 @@ describe("replay", () => {
     const { code, stdout } = await run("policy", "replay", "--config", "../other.json");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^CALLS +TOOL +WAS +WOULD BE\n/);
-    expect(stdout).toContain("5 calls: 2 would be decided otherwise, 2 the same\n");
+    expect(stdout).toContain("5 calls: 2 would be decided differently, 2 the same\n");
     expect(recordOf(place)).toBe(before);
     expect(existsSync(join(root, "b.txt"))).toBe(false);
   });
@@ -214,10 +214,10 @@ describe("replay", () => {
     expect(await replay(place, "--run", first)).toMatchObject({ records: 1, differ: 1 });
     expect(await replay(place)).toMatchObject({ records: 2, differ: 2 });
     const none = await run("policy", "replay", "--config", "../other.json", "--run", "run_none");
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('There is no task or run "run_none"')]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('No task or run "run_none"')]);
     expect((await run("policy", "replay")).code).toBe(2);
-    expect((await run("policy", "replay", "--config", "nowhere.json")).stderr).toContain(
-      "There is no configuration file",
+    expect((await run("policy", "replay", "--config", "nowhere.json")).stderr).toMatch(
+      /The configuration file ".*nowhere\.json" does not exist/,
     );
   });
 
@@ -240,10 +240,7 @@ describe("replay", () => {
     writeFileSync(asideOf(first), '{"path":"other.txt","content":""}');
     rmSync(asideOf(second));
     const problems = (await replay(place)).not_judged.map(({ problem }) => problem);
-    expect(problems.sort()).toEqual([
-      "Its arguments are no longer kept",
-      "Its arguments were changed since they were recorded",
-    ]);
+    expect(problems.sort()).toEqual(["Its stored arguments were pruned", "Its stored arguments were changed"]);
   });
 
   test("each path leads where it led then, whatever is there now", async () => {
@@ -277,11 +274,11 @@ describe("replay", () => {
 
     expect(found).toMatchObject({ records: 3, same: 1, differ: 0 });
     expect(found.not_judged.map(({ problem }) => problem).sort()).toEqual([
-      "The record does not tell where all of its paths led",
-      expect.stringMatching(/^There is no tool "look"/),
+      "The audit record lacks the resolved location of some paths",
+      expect.stringMatching(/^No tool named "look"/),
     ]);
     const { stderr, code } = await run("policy", "replay", "--config", "../other.json");
-    expect([code, stderr]).toEqual([0, expect.stringContaining('1 cannot be judged: There is no tool "look"')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('1 cannot be judged: No tool named "look"')]);
   });
 
   test("a secret in a path is not needed to decide", async () => {

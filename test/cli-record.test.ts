@@ -12,7 +12,8 @@ import {
 } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import type { AuditRecord, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { AuditRecord } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { openStore } from "../packages/autonous/src/store/open-store.ts";
 import { autonous, start } from "./support/cli.ts";
@@ -119,7 +120,7 @@ test("run shows turns and calls with their outcome on stderr, and the answer alo
     "  failed N ms  ls /",
     expect.stringMatching(/^ {4}PathTraversalBlocked: /),
     "turn 3",
-    "  the reply cannot be used",
+    "  invalid reply",
     expect.stringMatching(/^ {4}\S/),
     "turn 4",
     "4 turns, 2 calls; autonous events tree RUN shows them",
@@ -139,7 +140,7 @@ test("run stops at the limit that it is given, says which, and keeps what was do
 
   expect({ code: people.code, stdout: people.stdout }).toEqual({ code: 1, stdout: "" });
   expect(people.stderr).toMatch(/LimitReached: .*max_turns.* is 2/);
-  expect(people.stderr).toContain("Raise the named limit");
+  expect(people.stderr).toContain("Raise the limit, or use a smaller task");
   expect(programs.code).toBe(1);
   expect(lastLine(programs)).toMatchObject({
     ok: false,
@@ -287,7 +288,7 @@ test("audit show and audit export find records by tool, outcome, time and run", 
     { filter: ["--outcome", "denied"],               found: 1 },
     { filter: ["--outcome", "failed"],               found: 1 },
     { filter: ["--actor", userInfo().username],      found: 4 },
-    { filter: ["--actor", "nobody-else"],            found: 0 },
+    { filter: ["--actor", "another-user"],           found: 0 },
     { filter: ["--channel", "cli"],                  found: 4 },
     { filter: ["--channel", "telegram"],             found: 0 },
     { filter: ["--chat", "chat_1"],                  found: 0 },
@@ -315,7 +316,7 @@ test("audit show and audit export find records by tool, outcome, time and run", 
     [],
   ]);
   const none = await autonous(["audit", "show", "--tool", "rm"], { cwd });
-  expect(none).toMatchObject({ code: 0, stdout: "", stderr: "There is no such record\n" });
+  expect(none).toMatchObject({ code: 0, stdout: "", stderr: "No matching record\n" });
 }, 240_000); // some fifty starts of the program
 
 test("where nothing was recorded yet there is nothing to show, and nothing is made", async () => {
@@ -326,7 +327,7 @@ test("where nothing was recorded yet there is nothing to show, and nothing is ma
   expect(readdirSync(cwd)).toEqual([]);
 });
 
-/** What somebody may do to a record, and what `audit verify` then says of it. */
+/** Ways to tamper with a record, and what `audit verify` then says of it. */
 const TAMPERED = [
   {
     title: "changed",
@@ -379,17 +380,17 @@ test("audit verify tells which record was tampered with, and what to: exit 1", a
   rmSync(join(file, ".."), { recursive: true });
   const gone = await autonous(["audit", "verify"], { cwd });
   expect(gone.code).toBe(1);
-  expect(gone.stdout).toContain(`${script_run} record 0: the record of this run is gone`);
+  expect(gone.stdout).toContain(`${script_run} record 0: the record of this run is missing`);
 });
 
 test("the second command in a folder goes on beside the first, in a record of its own", async () => {
   const { path: cwd } = await scratchFolder();
   for (const _ of [1, 2]) expect((await autonous(["call", "ls"], { cwd })).code).toBe(0);
   expect(readdirSync(join(stateOf(cwd), "runs"))).toHaveLength(2);
-  expect((await autonous(["audit", "verify"], { cwd })).stdout).toBe("The record is whole: 4 records\n");
+  expect((await autonous(["audit", "verify"], { cwd })).stdout).toBe("Audit log OK: 4 records, chain intact\n");
 });
 
-test("tasks list and tasks show tell of the service's queue", async () => {
+test("tasks list and tasks show print the service's queue", async () => {
   const { path: cwd } = await scratchFolder();
   const store = await openStore({ file: join(stateOf(cwd), "autonous.db"), clock: Date.now });
   const { task_id } = await store.inbox.ingest({ source: "http", lane: "one", text: "first\nthing" });
@@ -418,14 +419,14 @@ test("tasks list and tasks show tell of the service's queue", async () => {
 test("a store that cannot be used is told with what to do", async () => {
   const { path: cwd } = await scratchFolder();
   mkdirSync(stateOf(cwd), { recursive: true });
-  writeFileSync(join(stateOf(cwd), "autonous.db"), "this is no database".repeat(100));
+  writeFileSync(join(stateOf(cwd), "autonous.db"), "this is not a database".repeat(100));
 
   const list = await autonous(["tasks", "list", "--json"], { cwd });
   const doctor = await autonous(["doctor"], { cwd });
 
   expect(list.code).toBe(1);
   const { error } = JSON.parse(list.stdout) as { error: { code: string; message: string } };
-  expect(error).toEqual({ code: "Corrupt", message: expect.stringContaining("put a backup in its place") as string });
+  expect(error).toEqual({ code: "Corrupt", message: expect.stringContaining("restore a backup") as string });
   expect(doctor.code).toBe(1);
   expect(doctor.stdout).toMatch(/^failed +store/m);
 });

@@ -73,14 +73,14 @@ test("a shell's pipe and a file are read to their end, and one that never ends i
   expect(taskIn(await shell(`yes | ${run}`, { cwd }))).toContain("the rest was left out");
 });
 
-test("a - alone is a task that is piped in; direct has nobody to read what is piped in beside one", async () => {
+test("a single - reads the task from stdin; direct ignores stdin when a task is given", async () => {
   const { cwd } = await world();
   const piped = await autonous(["run", "-"], { cwd, input: "/ls .\n" });
   expect(piped).toMatchObject({ code: 0, stdout: "a.txt\n" });
   expect(await autonous(["run", "-"], { cwd, input: " \n" })).toMatchObject({ code: 2 });
   const beside = await autonous(["run", "/ls", "."], { cwd, input: "x" });
   expect(beside).toMatchObject({ code: 0, stdout: "a.txt\n" });
-  expect(beside.stderr).toContain("What was piped in is not used");
+  expect(beside.stderr).toContain("Piped input is ignored");
 });
 
 test("a run that was killed goes on from its last recorded step, and does nothing twice", async () => {
@@ -93,7 +93,7 @@ test("a run that was killed goes on from its last recorded step, and does nothin
   const [{ run_id } = { run_id: "" }] = before;
   const held = await autonous(["run", "--resume", run_id], { cwd });
   expect(held).toMatchObject({ code: 2 });
-  expect(held.stderr).toContain(`the process ${child.pid} is at it`);
+  expect(held.stderr).toContain(`process ${child.pid} is running it`);
   child.kill("SIGKILL");
   await ended;
 
@@ -104,13 +104,13 @@ test("a run that was killed goes on from its last recorded step, and does nothin
   const after = linesOf(resumed);
   expect(after.at(-1)).toMatchObject({ ok: true, outcome: "completed", answer: "It is written.", run_id });
   expect([...before, ...after].filter(({ type }) => type === "tool_call.started")).toHaveLength(1);
-  expect(after[0]).toMatchObject({ type: "task.resumed" }); // the time since the kill is no time that was worked
+  expect(after[0]).toMatchObject({ type: "task.resumed" }); // the time since the kill does not count as working time
   expect(await autonous(["audit", "verify"], { cwd })).toMatchObject({ code: 0 });
   const again = await autonous([...words, "--resume", run_id], { cwd });
   expect(again).toMatchObject({ code: 0, stdout: "It is written.\n" });
 });
 
-test("a run that is gone on with knows what its calls gave, without secrets", async () => {
+test("a resumed run knows the results of its calls, without secrets", async () => {
   const { cwd, make, path } = await world();
   const secret = "sk-proj-8Zt0q3vYw1Lr5Xn7Bc2Kd4Mf6Hg9Js";
   await make({ "work/b.txt": `the key is ${secret}\nand more` });
@@ -136,7 +136,7 @@ test("a run that is gone on with knows what its calls gave, without secrets", as
   expect(kept).not.toContain(secret);
 });
 
-test("a run that a limit stopped goes on with a wider one", async () => {
+test("a run that a limit stopped resumes with a higher limit", async () => {
   const { cwd, script } = await world();
   const words = await script([calls(["ls", {}]), calls(["ls", { all: false }]), answers("Done.")]);
   const stopped = await autonous([...words, "--max-turns", "1", "look"], { cwd });
@@ -145,7 +145,7 @@ test("a run that a limit stopped goes on with a wider one", async () => {
   expect(await autonous([...words, "--resume", run_id], { cwd })).toMatchObject({ code: 0, stdout: "Done.\n" });
 });
 
-test("only a task can be gone on with, and nothing is said beside it", async () => {
+test("only a task can be resumed, and it takes no new text", async () => {
   const { cwd, script } = await world();
   const words = await script([answers("Done.")]);
   const { stderr } = await autonous([...words, "look"], { cwd });
@@ -155,8 +155,8 @@ test("only a task can be gone on with, and nothing is said beside it", async () 
   const called = runs.find((each) => each !== run_id) ?? "";
   // oxfmt-ignore
   const cases = [
-    { id: "run_0",  more: [],       says: 'There is no task or run "run_0"' },
-    { id: called,   more: [],       says: "has no task to go on with" },
+    { id: "run_0",  more: [],       says: 'No task or run "run_0"' },
+    { id: called,   more: [],       says: "has no task to resume" },
     { id: run_id,   more: ["more"], says: `use autonous chat --resume ${run_id}` },
   ];
   for (const { id, more, says } of cases) {

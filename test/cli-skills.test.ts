@@ -46,12 +46,15 @@ test.skipIf(!hasTerminal)(
     expect(asked.length).toBeLessThanOrEqual(24);
     expect(asked.filter((line) => line.length > 80)).toEqual([]);
     expect(asked.filter((line) => /^skill-with-a-name-\d+ +new +3 +1 +Does/.test(line))).toHaveLength(17);
-    expect(asked.slice(-2)).toEqual(['Trust all of this, as it is now? Type "yes", or "d" for details', "Not trusted"]);
+    expect(asked.slice(-2)).toEqual([
+      'Trust all of this in its current state? Type "yes", or "d" for details',
+      "Not trusted",
+    ]);
 
     const details = await typing("d\\nyes", "autonous policy trust", place);
     expect(details.filter((line) => line.length > 80)).toEqual([]);
     expect(details.filter((line) => line.startsWith("  may run scripts/run.sh (sha256"))).toHaveLength(17);
-    expect(details.at(-1)).toMatch(/^Trusted, as it is now/);
+    expect(details.at(-1)).toMatch(/^Trusted in its current state/);
 
     const list = await typing("", "autonous skills", place);
     expect(list.filter((line) => line.length > 80)).toEqual([]);
@@ -97,12 +100,12 @@ test.skipIf(!hasTerminal)(
 );
 
 test.skipIf(!hasTerminal)(`no text of a skill stands where the screen's own lines begin${needs}`, async () => {
-  const words = ["digest 0x", "Nothing waits for trust", "skill a (trusted): x", "  sha256 0x", "    +echo ok"];
+  const words = ["digest 0x", "Nothing needs trust", "skill a (trusted): x", "  sha256 0x", "    +echo ok"];
   const long = words.map((each) => `${"x".repeat(78)} ${each}`).join(" ");
   const place = await workspace({
     "work/.agents/skills/a/SKILL.md": `---\nname: a\ndescription: ${JSON.stringify(long)}\n---\nOne\n`,
   });
-  const forged = /^(?:digest 0x|Nothing waits|skill a \(trusted|  sha256 0x|    \+echo ok)/;
+  const forged = /^(?:digest 0x|Nothing needs|skill a \(trusted|  sha256 0x|    \+echo ok)/;
 
   const shown = await typing("d\\nno", "autonous policy trust", place);
   expect(shown.filter((line) => forged.test(line))).toEqual([]);

@@ -5,11 +5,11 @@ import { autonous, shell } from "./support/cli.ts";
 import { scratchFolder, stateOf } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal as needs, openTerminal } from "./support/terminal.ts";
 
-/** What a command shows at a terminal of 80 columns, to somebody who wants no colours and is asked nothing. */
+/** What a command shows at a terminal of 80 columns, without colours and without prompts. */
 async function atTerminal(line: string, options: { cwd: string; env?: Record<string, string> }): Promise<string[]> {
   const env = { ...options.env, NO_COLOR: "1" };
   const { output } = await openTerminal(line, { cwd: options.cwd, env }).ended;
-  // What is written anew in place is gone when something else is.
+  // A line that is redrawn in place does not stay.
   const staying = output.replaceAll("\r\n", "\n").replaceAll(/[^\n]*\r\u001b\[K/g, "");
   return staying.split("\n");
 }
@@ -29,7 +29,7 @@ test.skipIf(!hasTerminal)(`at a terminal everything fits in 80 columns, without 
   const cases = [
     { line: "autonous tools",                  shows: /^TOOL +RISK/ },
     { line: "autonous audit show",             shows: /^WHEN +TOOL +OUTCOME +RULE +ARGUMENTS/ },
-    { line: "autonous tasks list",             shows: /^TASK +MADE +STATE +CHAT +TEXT/ },
+    { line: "autonous tasks list",             shows: /^TASK +CREATED +STATE +CHAT +TEXT/ },
     { line: "autonous events tail",            shows: /Z agent\.completed/ },
     { line: `autonous events tree ${run_id}`,  shows: /turn 1 · completed/ },
     { line: "autonous doctor",                 shows: /^ok +node/ },
@@ -47,7 +47,7 @@ test.skipIf(!hasTerminal)(`at a terminal everything fits in 80 columns, without 
 });
 
 test.skipIf(!hasTerminal)(
-  `a call that needs approval can be approved by a person at a terminal, and by nobody else${needs}`,
+  `a call that needs approval can be approved only by a person at a terminal${needs}`,
   async () => {
     const { path: cwd, make } = await scratchFolder();
     await make({

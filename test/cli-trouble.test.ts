@@ -181,12 +181,12 @@ test("a configuration with many mistakes: all are listed, exit 2, nothing is sta
   expect(existsSync(join(path, "state"))).toBe(false);
 });
 
-test("a configuration file that is no JSON, or no object, is told with its place", async () => {
+test("a configuration file that is not a JSON object is reported with line and column", async () => {
   const { path: cwd } = await scratchFolder();
   for (const { content, says } of [
-    { content: "{", says: "config.json:1:2: it is no JSON: it ends too early" },
-    { content: "[]", says: "config.json:1:1: it has to hold a JSON object" },
-    { content: "", says: "config.json:1:1: it is no JSON: it ends too early" },
+    { content: "{", says: "config.json:1:2: not valid JSON:  it ends too early" },
+    { content: "[]", says: "config.json:1:1: it has to contain a JSON object" },
+    { content: "", says: "config.json:1:1: not valid JSON:  it ends too early" },
   ]) {
     const { code, stderr } = await autonous(["call", "ls"], { cwd, env: configure(join(cwd, "config"), content) });
     expect({ content, code }).toEqual({ content, code: 2 });
@@ -227,7 +227,7 @@ test("where the record cannot be made nothing runs, and the error names it", asy
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, payload: null, error: { code: "RecordFailed" } });
     const run = await autonous(["run", "/ls"], { cwd, env });
     expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 1, stdout: "" });
-    expect(run.stderr).toContain("Cannot go on with the task: its record could not be written");
+    expect(run.stderr).toContain("Cannot continue the task: its record could not be written");
   }
   const doctor = await autonous(["doctor", "--json"], { cwd, env: { XDG_STATE_HOME: join(path, "heads") } });
   expect(doctor.code).toBe(1);
@@ -235,12 +235,12 @@ test("where the record cannot be made nothing runs, and the error names it", asy
   expect(checks.find(({ check }) => check === "heads")?.outcome).toBe("failed");
 });
 
-test("on a full disk calls are refused, no half line is left, and the record stays whole", async () => {
+test("on a full disk calls are refused, no partial line is left, and the record stays intact", async () => {
   const { path: cwd, make } = await scratchFolder();
   await make({ "a.txt": "" });
   const count = 40;
 
-  // A limit on the size of files looks like a full disk to whoever writes one.
+  // To the process that writes, a limit on the size of files looks like a full disk.
   const { code, stdout } = await shell("ulimit -f 16; autonous call -", {
     cwd,
     input: '{"tool":"ls","args":{}}\n'.repeat(count),
@@ -266,7 +266,7 @@ test("on a full disk calls are refused, no half line is left, and the record sta
   const record = readFileSync(join(stateOf(cwd), "runs", run_id, "events.jsonl"), "utf8");
   expect(record.endsWith("\n")).toBe(true);
   expect(record.length).toBeLessThanOrEqual(16 * 1024);
-  expect((await autonous(["audit", "verify"], { cwd })).stdout).toMatch(/^The record is whole: \d+ records\n$/);
+  expect((await autonous(["audit", "verify"], { cwd })).stdout).toMatch(/^Audit log OK: \d+ records, chain intact\n$/);
 });
 
 test("on a full disk a run ends with a clear error", async () => {

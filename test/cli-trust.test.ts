@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ownProcess } from "../packages/runtime/src/machine/files/process-owner.ts";
+import { ownProcess } from "../packages/runtime/src/machine/system/process-owner.ts";
 import { autonous, shell } from "./support/cli.ts";
 import { workspace } from "./support/workspace.ts";
 import type { Workspace } from "./support/workspace.ts";
@@ -24,7 +24,7 @@ const KIT = {
   "work/.agents/skills/kit/scripts/a.sh": "echo ran\n",
 };
 
-test("a hostile workspace decides, runs and is trusted with nothing, and is told of", async () => {
+test("a hostile workspace decides nothing, runs nothing, is not trusted, and is reported", async () => {
   const { run, json, root } = await workspace({ [`work/${CONFIG}`]: HOSTILE, ...KIT });
   const { run: plain } = await workspace({});
 
@@ -169,7 +169,9 @@ test("doctor tells which files were read, how they stand, and what does not coun
   const checks = report["checks"] as { check: string; outcome: string; message: string }[];
   expect(checks.find(({ check }) => check === "configuration")).toMatchObject({
     outcome: "warning",
-    message: expect.stringMatching(/is read and not trusted: it can only narrow; not in force: max_turns/) as string,
+    message: expect.stringMatching(
+      /is read but not trusted: it can only narrow the policy; not in force: max_turns/,
+    ) as string,
   });
   const settings = report["settings"] as { setting: string }[];
   expect(settings.find(({ setting }) => setting === "sandbox")).toEqual({
@@ -225,7 +227,7 @@ test("one thing can be trusted and revoked alone, by its path or a skill's name;
   for (const wrong of [["nothing"], ["/etc/passwd"], ["kit", "x y"], ["--revoke", "kit"], ["../outside"]]) {
     const { code, stderr } = await run("policy", "trust", ...wrong);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/There is no configuration, module or skill ".*" to trust: found /);
+    expect(stderr).toMatch(/No configuration, module or skill ".*" to trust: found /);
   }
   expect((await run("policy", "trust", "--revoke", "--digest", "0")).code).toBe(2);
 
@@ -237,7 +239,7 @@ test("one thing can be trusted and revoked alone, by its path or a skill's name;
   const elsewhere = { cwd: join(root, ".."), env };
   expect((await autonous(["policy", "trust", "--digest", hash], elsewhere)).code).toBe(4);
   const far = await autonous(["policy", "trust", "--root", "work"], elsewhere);
-  const pasted = /looked at it: (.*)$/m.exec(far.stderr)?.[1] ?? "";
+  const pasted = /After a review, run: (.*)$/m.exec(far.stderr)?.[1] ?? "";
   expect((await shell(pasted, elsewhere)).code).toBe(0);
   expect(await statuses()).toEqual(["trusted", "trusted"]);
 });
@@ -260,7 +262,7 @@ test.skipIf(!hasTerminal)(`at a terminal a person is asked, and only yes is yes$
   }
   expect((await place.run("policy", "trust")).code).toBe(4);
   const shown = await typing("yes", "autonous policy trust", place);
-  expect(shown).toMatch(/would allow: profile[\s\S]*Type "yes"[\s\S]*Trusted, as it is now/);
+  expect(shown).toMatch(/would allow: profile[\s\S]*Type "yes"[\s\S]*Trusted in its current state/);
   expect(shown.split("\n").filter((line) => line.length > 80)).toEqual([]);
   expect((await place.run("policy", "trust")).code).toBe(0);
 });

@@ -46,7 +46,7 @@ const ABOUT = [
   { words: ["-V"], says: /^\d+\.\d+\.\d+\n$/ },
 ];
 
-test("the program tells of itself on stdout, in 80 columns, or in a document", async () => {
+test("help and version go to stdout, in 80 columns, or as a document", async () => {
   const { path: cwd } = await scratchFolder();
   for (const { words, says } of ABOUT) {
     const { code, stdout, stderr } = await autonous(words, { cwd });
@@ -75,24 +75,24 @@ const WRONG = [
   { words: ["call", "ls", "{}", "more"],       says: 'Too many arguments for "call". Expected 2 arguments but got 3' },
   { words: ["call", "ls", "--root"],           says: 'Option "--root <folder>" argument missing' },
   { words: ["call", "ls", '{"path":"a.txt","path":".."}'], says: "An object has the same name twice" },
-  { words: ["call", "ls", "{oops"],            says: "Cannot read the arguments: they are no JSON" },
+  { words: ["call", "ls", "{oops"],            says: "Cannot read the arguments: not valid JSON" },
   { words: ["call", "ls", "--root", "nowhere"], says: "does not exist" },
   { words: ["call", "ls", "--root", ""],       says: "a root is empty" },
   { words: ["call", "ls", "--state-dir", ""],  says: "--state-dir is empty" },
   { words: ["run", " "],                       says: "The task is empty" },
-  { words: ["run", "--max-turns", "1e2", "x"], says: '"1e2" is no whole number from 1 to 100000' },
+  { words: ["run", "--max-turns", "1e2", "x"], says: 'Invalid number "1e2" (a whole number from 1 to 100000)' },
   { words: ["run", "--model", "oracle", "x"],  says: 'Cannot use the model "oracle"' },
-  { words: ["tools", "sl"],                    says: 'There is no tool "sl" here; did you mean "ls"?' },
+  { words: ["tools", "sl"],                    says: 'Unknown tool "sl"; did you mean "ls"?' },
   { words: ["tasks", "list"],                  says: "start one with autonous serve" },
-  { words: ["tasks", "list", "--state", "gone"], says: 'There is no state "gone": it is one of queued' },
+  { words: ["tasks", "list", "--state", "gone"], says: 'Invalid state "gone" (one of queued' },
   { words: ["tasks", "show", "task_0"],        says: "start one with autonous serve" },
-  { words: ["events", "tree", "run_0"],        says: 'There is no task or run "run_0"' },
-  { words: ["events", "tail", "run_0"],        says: 'There is no task or run "run_0"' },
-  { words: ["events", "tail", "--lines", "0"], says: '"0" is no whole number' },
+  { words: ["events", "tree", "run_0"],        says: 'No task or run "run_0"' },
+  { words: ["events", "tail", "run_0"],        says: 'No task or run "run_0"' },
+  { words: ["events", "tail", "--lines", "0"], says: 'Invalid number "0" (a whole number' },
   { words: ["audit", "verify", "nowhere"],     says: 'Cannot verify "nowhere"' },
-  { words: ["audit", "show", "--outcome", "x"], says: 'There is no outcome "x": it is one of ok, failed, denied' },
-  { words: ["audit", "show", "--since", "ago"], says: '"ago" is no time; write 2026-01-31' },
-  { words: ["audit", "export", "--run", "r"],  says: 'There is no task or run "r"' },
+  { words: ["audit", "show", "--outcome", "x"], says: 'Invalid outcome "x" (one of ok, failed, denied)' },
+  { words: ["audit", "show", "--since", "ago"], says: 'Invalid time "ago" (examples: 2026-01-31, ' },
+  { words: ["audit", "export", "--run", "r"],  says: 'No task or run "r"' },
   { words: ["redact", "build.log"],            says: "autonous redact < file" },
   { words: ["doctor", "--root", "nowhere"],    says: "does not exist" },
   { words: ["serve"],                          says: "Cannot serve without a root" },

@@ -24,7 +24,7 @@ function snippetsOf(page: string): Snippet[] {
   }));
 }
 
-/** A folder like the one that the pages tell of, with `autonous` on the path and the packages to import. */
+/** A folder like the one that the pages describe, with `autonous` on the PATH and the packages to import. */
 async function workplace(): Promise<{ path: string; env: NodeJS.ProcessEnv }> {
   const { path, make } = await scratchFolder();
   await make({

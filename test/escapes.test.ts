@@ -18,7 +18,7 @@ process.env["TMPDIR"] = "/var/tmp";
 
 const CANARY = "canary-of-the-outside";
 
-/** A root beside a folder that nobody may reach. */
+/** A root next to a folder that no call may reach. */
 async function place(options: Parameters<typeof scratch>[0] = {}): Promise<Scratch & { readonly outside: string }> {
   const made = await scratch(options);
   await made.make({ "outside/secret.txt": CANARY, "outside/deep/a.txt": CANARY, "root/a.txt": "a\n" });
@@ -140,7 +140,7 @@ const ABSENT = [
   { thing: "a project's configuration of ours", path: ".agent/config.json" },
 ] as const;
 
-/** Without a sandbox only the profile for disposable machines runs commands unasked. */
+/** Without a sandbox only the profile for disposable machines runs commands without approval. */
 const MODES = [
   { where: "in the sandbox", sandbox: "required", profile: "guarded" },
   { where: "without a sandbox", sandbox: "off", profile: "autonomous" },

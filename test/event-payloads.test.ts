@@ -1,8 +1,10 @@
 /** `docs/events.md` is made from `EVENT_PAYLOADS`; here every kind of event is recorded and held to that table. */
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { defineTool, makeId, ToolError } from "@autonous/runtime";
-import type { ApprovalAnswer, AttachedFile, RuntimeEvent, ToolContext } from "@autonous/runtime";
+import { defineTool, ToolError } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
+import type { ApprovalAnswer, RuntimeEvent, ToolContext } from "@autonous/runtime";
+import type { AttachedFile } from "@autonous/runtime/internal";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { runAgent } from "../packages/autonous/src/agent/loop.ts";

@@ -12,7 +12,7 @@ import { isAlive, scratchPlace, startService, until, workerOf } from "./support/
 const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
 const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
 
-/** Without a sandbox only the profile for disposable machines runs commands unasked. */
+/** Without a sandbox only the profile for disposable machines runs commands without approval. */
 // oxfmt-ignore
 const MODES = [
   { where: "in the sandbox",    sandbox: "required", profile: "guarded",    needs },
@@ -62,7 +62,7 @@ for (const mode of MODES) {
       const { code: got, stderr } = await ended;
 
       expect({ code: got, stderr: got === code ? "" : stderr }).toEqual({ code, stderr: "" });
-      // Without a sandbox nobody is left to end them: that is what the next command does first.
+      // Without a sandbox no process is left to end them; the next command does it first.
       if (signal === "SIGKILL" && mode.sandbox === "off")
         await autonous(["call", "bash", '{"cmd":"true"}'], { cwd, env });
       const timeout = signal === "SIGKILL" ? 2_000 : 0;
@@ -119,7 +119,7 @@ test.skipIf(!hasSandbox)(
 
     await vi.waitFor(() => expect(processesWith(word)).toEqual([]), { timeout: 2_000 });
     const { reply, events } = await told;
-    // Nobody knows how far it came, so it is not run a second time.
+    // How far it got is unknown, so it is not run a second time.
     expect(reply?.text).toMatch(/interrupted|not known|unknown/i);
     expect(events.filter(({ type }) => type === "tool_call.started")).toHaveLength(1);
     expect(processesWith(word)).toEqual([]);

@@ -1,4 +1,4 @@
-/** A repository that would run something wherever somebody looks at it, and everything that looks without running. */
+/** A repository that runs a program when a tool inspects it, and every command of ours that inspects it without running one. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -147,7 +147,7 @@ test("opening a hostile repository and looking at all of it runs nothing of it",
     const { code } = await autonous(words, { cwd: root, env });
     expect({ title, code, ran: whatRan() }).toEqual({ title, code: CODES[title] ?? 0, ran: "" });
   }
-  // It is hostile: whoever goes by its settings, or by such a PATH, runs it.
+  // The repository is hostile: a program that uses its settings, or such a PATH, runs its code.
   spawnSync("git", ["status"], { cwd: root });
   expect(whatRan()).toMatch(/^evil: /);
   spawnSync("git", ["status"], { cwd: root, env });
@@ -183,7 +183,7 @@ test("a hostile repository's skills are listed and not trusted, and its settings
   expect(whatRan()).toBe("");
 });
 
-test("changing files in a hostile repository, and taking that back, runs nothing of it", async () => {
+test("changing files in a hostile repository, and undoing the change, runs nothing of it", async () => {
   const { root, env, whatRan } = await hostileRepository();
   const calls = [
     { name: "write", args: { path: "src/new.txt", content: "x" } },

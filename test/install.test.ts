@@ -12,7 +12,7 @@ import { expect, test } from "vitest";
 import { scratchFolder } from "./support/scratch.ts";
 
 const root = join(import.meta.dirname, "..");
-const NOBODY = 65_534;
+const NOBODY_UID = 65_534;
 const isRoot = process.getuid?.() === 0;
 const MINUTES = 60_000;
 
@@ -34,9 +34,9 @@ async function makePerson({ isPlain }: { readonly isPlain: boolean }): Promise<P
   if (existsSync(cache)) cpSync(cache, join(home, "cache/_cacache"), { recursive: true });
   const env = environmentOf(home);
   const isOther = isRoot && isPlain;
-  if (isOther) execFileSync("chown", ["-R", `${NOBODY}:${NOBODY}`, home]);
+  if (isOther) execFileSync("chown", ["-R", `${NOBODY_UID}:${NOBODY_UID}`, home]);
   const words: readonly [string, ...string[]] = isOther
-    ? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "bash"]
+    ? ["setpriv", `--reuid=${NOBODY_UID}`, `--regid=${NOBODY_UID}`, "--clear-groups", "bash"]
     : ["bash"];
   return {
     home,
@@ -96,7 +96,7 @@ function installBlocks(page = "README.md"): readonly string[] {
   return [...section.matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
 }
 
-/** One process has the signals: a service that the launcher started stops when it is told to. */
+/** The launcher does not stay in between: a signal to its process reaches the service. */
 async function expectServing({ project, start }: Person): Promise<void> {
   const service = start("AUTONOUS_HTTP_PORT=0 exec autonous serve --root .", project);
   await new Promise<void>((resolve, reject) => {

@@ -18,7 +18,7 @@ async function openRecord({ database }: Place): Promise<Store> {
   return store;
 }
 
-/** Waits until so many more events are on record. */
+/** Waits until `more` further events are on record. */
 async function untilRecorded(store: Store, more: number): Promise<void> {
   const position = async (): Promise<number> => (await store.events.last({ limit: 1 }))[0]?.position ?? 0;
   const goal = (await position()) + more;
@@ -81,7 +81,7 @@ test("a worker that is killed ten times while tasks flow loses none of them and 
   for (const task_id of ids)
     expect((await service.follow(task_id)).reply).toMatchObject({ state: "done", text: "a.txt" });
   expect(await service.stop()).toEqual({ code: 0, signal: null });
-  expect(service.stderr().match(/The worker ended \(SIGKILL\)/g)).toHaveLength(10);
+  expect(service.stderr().match(/The worker exited \(SIGKILL\)/g)).toHaveLength(10);
   await checkAll(place, store, ids);
   const resumed = (await store.events.read({ limit: 100_000 })).filter(({ event }) => event.type === "task.resumed");
   expect(resumed.length).toBeGreaterThan(0);
@@ -108,7 +108,7 @@ test("a service that is killed leaves no worker behind, and the next one answers
   await checkAll(place, await openRecord(place), ids);
 });
 
-test("whoever follows a task sees it go on after its worker was killed", async () => {
+test("a client that follows a task sees it resume after its worker was killed", async () => {
   const place = scratchPlace();
   const model = writeScript(place, [
     { reply: { tool_calls: [{ name: "ls", arguments: {} }] } },
@@ -133,7 +133,7 @@ test("a worker that sleeps while its supervisor is killed is ended by the next o
   const service = await startService(place, { environment });
   const { task_id } = await service.post({ text: "look" });
   const store = await openRecord(place);
-  await until(async () => (await store.tasks.get(task_id))?.task.state === "model_round", "the task to be in hand");
+  await until(async () => (await store.tasks.get(task_id))?.task.state === "model_round", "the task to be running");
   const worker = await workerOf(service);
   process.kill(worker, "SIGSTOP"); // it cannot notice that its supervisor is gone
   onTestFinished(() => void (isAlive(worker) && process.kill(worker, "SIGKILL")));

@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { buildTree, verifyAudit, verifyEvents } from "@autonous/runtime";
+import { verifyAudit } from "@autonous/runtime";
+import { buildTree, verifyEvents } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { createProvider } from "../packages/autonous/src/model/choose.ts";

@@ -35,7 +35,7 @@ async function openApi(): Promise<{ telegram: FakeTelegram; environment: Record<
     AUTONOUS_TELEGRAM_API_ROOT: `${telegram.url}/`,
     AUTONOUS_TELEGRAM_TOKEN: telegram.token,
     AUTONOUS_TELEGRAM_ALLOWED_USERS: `${ADA}, 7`,
-    AUTONOUS_PROFILE: "readonly", // of whoever starts it: not the one that is tried
+    AUTONOUS_PROFILE: "readonly", // of the user who starts it: not the profile under test
   };
   return { telegram, environment };
 }

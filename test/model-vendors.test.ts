@@ -144,7 +144,7 @@ function isEqual(booked: SpentUsage, billed: Billed): boolean {
   );
 }
 
-/** Of an attempt whose provider did not say: the order of it. A torn stream has pieces that nobody can count. */
+/** The order of magnitude, for an attempt whose provider did not report usage: a torn stream cannot be counted exactly. */
 function isNear(booked: SpentUsage, billed: Billed): boolean {
   const input = booked.input_tokens / billed.input_tokens;
   return input > 0.5 && input < 2 && Math.abs(booked.output_tokens - billed.output_tokens) < 500;

@@ -77,7 +77,7 @@ test("a module counts once a person has trusted it, as it was then; what it impo
   expect((await run(...GREET)).stderr).toContain("no person has trusted it");
 });
 
-test("no agent changes a module unasked, under any profile, trusted or not", async () => {
+test("no agent changes a module without approval, under any profile, trusted or not", async () => {
   const made = await withModule();
   const { run } = made;
   for (const trusted of [false, true]) {
@@ -104,7 +104,7 @@ test("a module that a project names waits for the trust of its configuration, an
   expect(await made.run(...GREET)).toMatchObject({ code: 0, stdout: "hello ann\n" });
 });
 
-test("a project that nobody trusts stops no command, whatever modules it names", async () => {
+test("an untrusted project stops no command, whatever modules it names", async () => {
   const modules = ["tools/none.ts", "/dev/zero", "/etc/passwd", "tools", "../../../x.ts", "tools/\u001b[2J.ts"];
   const made = await workspace({
     "work/.agent/config.json": JSON.stringify({ modules }),
@@ -121,8 +121,8 @@ test("a project that nobody trusts stops no command, whatever modules it names",
 const BROKEN = [
   { title: "cannot be parsed",            text: "export const tools = [;",                                  says: /expected/i },
   { title: "throws",                      text: 'throw new Error("boom \\u001b[31m")',                      says: /: boom \\e\[31m\. Fix it/ },
-  { title: "imports another package",     text: 'import x from "left-pad";\nexport const tools = [];',      says: /imports the package "left-pad".*bundle the rest/ },
-  { title: "imports what is not bound",   text: 'const name = "words";\nawait import(`./${name}.ts`);',     says: /imports ".\/words\.ts", which is not part of what was trusted/ },
+  { title: "imports another package",     text: 'import x from "left-pad";\nexport const tools = [];',      says: /imports the package "left-pad".*bundle other packages into the module/ },
+  { title: "imports what is not bound",   text: 'const name = "words";\nawait import(`./${name}.ts`);',     says: /imports ".\/words\.ts", which is not part of the trusted content/ },
   { title: "imports what is missing",     text: 'import "./nothing.ts";',                                   says: /imports ".\/nothing\.ts", which is not part/ },
   { title: "exports nothing of use",      text: "export const a = 1;",                                      says: /exports none of tools, onCheckpoint, onReverseThinking/ },
   { title: "exports no tools",            text: 'export const tools = [{ name: "x" }];',                    says: /list of tools that defineTool made/ },
@@ -157,7 +157,7 @@ test("the service's worker has the tools and handlers; a broken module costs its
   await trustAll(made);
   const started = await startService(place, { environment: made.env });
   expect((await started.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
-  expect((await started.ask({ text: '/greet {"name":"ann"}' })).reply?.text).toMatch(/There is no command \/greet/);
+  expect((await started.ask({ text: '/greet {"name":"ann"}' })).reply?.text).toMatch(/Unknown command \/greet/);
   expect((await started.stop()).code).toBe(0);
   expect(started.stderr()).toMatch(/Cannot load the module ".*mine\.ts".*: boom\. Fix it/);
 });

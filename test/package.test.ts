@@ -66,7 +66,7 @@ test("both packages work where they are installed: library, command line and typ
      import type { ToolCallResult } from "autonous";
      const runtime = await createRuntime({ roots: ["/"] });
      export const result: ToolCallResult = await runtime.call({ name: "ls", args: {} });
-     // @ts-expect-error there is no such profile
+     // @ts-expect-error this profile does not exist
      void createRuntime({ roots: [], profile: "anything" });
      void [defineTool, new ToolError("NotFound", "x")];`,
   );

@@ -14,7 +14,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, openApprovals } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { openApprovals } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../packages/autonous/src/store/open-store.ts";
 import { autonous } from "./support/cli.ts";
@@ -206,7 +207,7 @@ test("doctor names the state of a workspace that was moved, and adopting it brin
   expect((await autonous(["state", "adopt", old, "--yes"], { cwd: now, env })).code).toBe(0);
   expect(await autonous(["audit", "verify"], { cwd: now, env })).toMatchObject({
     code: 0,
-    stdout: "The record is whole: 2 records\n",
+    stdout: "Audit log OK: 2 records, chain intact\n",
   });
   expect((await autonous(["doctor"], { cwd: now, env })).stdout).not.toContain("was moved");
 }, 240_000);

@@ -118,7 +118,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(await read("root/conf/deep/token")).toBe("CANARY-2\n");
   });
 
-  test("what a person changes in a hidden folder meanwhile is not told to whoever ran a command", async () => {
+  test("a person's change in a hidden folder is not reported to the model whose command runs meanwhile", async () => {
     const { call, path, make, read } = await place([DENY]);
     const running = call("bash", { cmd: "touch begun; while [ ! -e go ]; do sleep 0.05; done; echo x > out" });
     await expect.poll(() => existsSync(join(path, "root/begun")), { timeout: 30_000 }).toBe(true);
@@ -170,7 +170,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     };
     await expect.poll(state, { timeout: 30_000 }).toBe("stopped");
     expect(told.payload?.data).toMatchObject({ unprotected: join(path, "root/vault") });
-    expect(told.payload?.stderr).toMatch(/\[stopped: ".*vault" was created or replaced while it ran/);
+    expect(told.payload?.stderr).toMatch(/\[stopped: ".*vault" was created or replaced while the command ran/);
     const next = await call("bash", { cmd: 'cat "$(printf va)ult/key"; true' });
     expect(JSON.stringify(next)).not.toMatch(/CANARY/);
   });
@@ -184,7 +184,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(error?.message).toMatch(/The command was stopped: ".*vault" was created or replaced/);
   });
 
-  test("what a rule hides is not kept by the watch of commands, whoever runs them", async () => {
+  test("files that a rule hides are not stored by the command watch, for any caller", async () => {
     const { call, path } = await place([DENY, { effect: "deny", path: "*.key" }]);
     const { artifacts } = await call("bash", { cmd: "bash -c 'echo new > src/a.txt'" });
     expect(artifacts.undo_id).toBeDefined();
@@ -197,9 +197,9 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
 
   test("what a rule asks for is closed until a person says yes", async () => {
     const rules: Rules = [{ effect: "confirm", path: "secrets/**" }];
-    const unasked = await place(rules);
-    expect((await unasked.call("bash", { cmd: "bash run.sh" })).payload?.stdout).not.toMatch(/CANARY/);
-    expect((await unasked.call("bash", { cmd: "cat secrets/key" })).error?.code).toBe("ApprovalRequired");
+    const unapproved = await place(rules);
+    expect((await unapproved.call("bash", { cmd: "bash run.sh" })).payload?.stdout).not.toMatch(/CANARY/);
+    expect((await unapproved.call("bash", { cmd: "cat secrets/key" })).error?.code).toBe("ApprovalRequired");
     const asked = await place(rules, { onApproval: () => Promise.resolve({ answer: "grant" }) });
     expect((await asked.call("bash", { cmd: "cat secrets/key" })).payload?.stdout).toBe("CANARY-1\n");
   });
@@ -211,7 +211,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(payload?.stdout).not.toMatch(/CANARY-1/);
   });
 
-  test("a project that nobody trusts can close, and not open", async () => {
+  test("an untrusted project can close paths, but not open them", async () => {
     const projects = [{ configuration: { rules: [DENY, { effect: "allow", path: "conf/**" } as const], quotas: [] } }];
     const { call } = await place([{ effect: "deny", path: "conf/deep/**" }], { projects });
     const { payload } = await call("bash", { cmd: "find . -type f -exec cat {} + 2>/dev/null; true" });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Approval, Grant } from "@autonous/runtime";
+import type { Approval, Grant } from "@autonous/runtime/internal";
 import { describe, expect, test } from "vitest";
 import { scratchPlace, startService, until } from "./support/service.ts";
 import type { Served } from "./support/service.ts";
@@ -86,7 +86,7 @@ test("a no goes back with its reason, and nothing runs", async () => {
   expect(readFileSync(join(place.root, "a.txt"), "utf8")).toBe("a");
 });
 
-test("what nobody answers in time is a no", async () => {
+test("a request that is not answered in time counts as denied", async () => {
   const place = scratchPlace();
   const service = await startService(place, { environment: { AUTONOUS_APPROVAL_TIMEOUT_SECONDS: "1" } });
   const { task_id } = await service.post(DELETE);

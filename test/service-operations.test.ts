@@ -7,14 +7,15 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
-import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { AuditRecord } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { autonous, start } from "./support/cli.ts";
 import type { Ended } from "./support/cli.ts";
 import { scratchPlace, startService, until, workerOf, writeScript } from "./support/service.ts";
 import type { Place, Served } from "./support/service.ts";
 
-/** What people do to a service that runs, and what it tells of itself. */
+/** Operating a running service, and what it reports about itself. */
 
 async function tasks(place: Place, ...words: readonly string[]): Promise<Ended> {
   return await autonous(["tasks", ...words, "--state-dir", place.state_dir], { cwd: place.path });
@@ -31,7 +32,7 @@ async function json<T>(response: Promise<Response>): Promise<T> {
 
 const post = { method: "POST" } as const;
 
-test("a task that a worker has in hand is cancelled by another process, and what is behind it goes on", async () => {
+test("a running task is cancelled by another process, and the tasks behind it go on", async () => {
   const place = scratchPlace();
   const model = writeScript(place, [{ fault: "hang" }, { reply: { final_answer: "done" } }]);
   const service = await startService(place, { environment: { AUTONOUS_MODEL: model } });
@@ -78,13 +79,13 @@ test("dead letters are listed, looked at, retried and dropped, while the service
   );
   const ofChat = await json<{ tasks: object[] }>(service.request("/api/tasks?state=dead_letter&chat=b&limit=5"));
   expect(ofChat.tasks).toMatchObject([{ task_id: second }]);
-  expect((await tasks(place, "list", "--chat", "b", "--state", "done")).stderr).toBe("There is no such task\n");
+  expect((await tasks(place, "list", "--chat", "b", "--state", "done")).stderr).toBe("No matching task\n");
   const shown = await tasks(place, "show", first);
   expect(shown.stdout).toContain("the model is down");
   expect(shown.stdout).toContain(`autonous tasks drop ${first}`);
 
   const dropped = await tasks(place, "drop", first, "task_none");
-  expect(dropped).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no task "task_none"') as string });
+  expect(dropped).toMatchObject({ code: 2, stderr: expect.stringContaining('No task "task_none"') as string });
   expect(await stateOf(service, first)).toBe("cancelled");
   const refused = await tasks(place, "drop", first, "--json");
   expect(refused.code).toBe(1);
@@ -140,7 +141,7 @@ async function metricsOf(service: Served): Promise<ReadonlyMap<string, number>> 
   return readMetrics(await (await service.request("/metrics")).text());
 }
 
-test("metrics tell of the queue, calls, decisions, the model, the outbox and the worker; health of what lives", async () => {
+test("metrics cover the queue, calls, decisions, the model, the outbox and the worker; health covers what is alive", async () => {
   const place = scratchPlace();
   const service = await startService(place);
   await service.ask({ text: "/ls ." });
@@ -198,7 +199,7 @@ test("the circuit breaker of a provider that is down is told by metrics and by d
   const service = await startService(place, { environment });
   const asked = { cwd: place.path, env: { AUTONOUS_MODEL: environment.AUTONOUS_MODEL } };
   const before = await autonous(["doctor", "--root", place.root, "--state-dir", place.state_dir], asked);
-  expect(before.stdout).toMatch(/^ok +model +.*; no circuit of the service is open$/m);
+  expect(before.stdout).toMatch(/^ok +model +.*; no circuit breaker of the service is open$/m);
   for (let i = 0; i < 6; i++) await service.post({ text: "hello", chat: `chat ${i}` });
   const breaker = 'autonous_breaker_state{provider="127.0.0.1:9 m"}';
   await until(async () => (await metricsOf(service)).get(breaker) === 2, "the circuit to open");
@@ -287,14 +288,14 @@ test("the audit is searched by tool, outcome, run and time, a page at a time", a
     { query: "?channel=telegram",                 tools: [] },
     { query: "?channel=",                         tools: [] },
     { query: `?actor=${encodeURIComponent(hostname())}`, tools: ["read", "ls", "ls"] },
-    { query: "?actor=nobody-else",                tools: [] },
+    { query: "?actor=another-user",               tools: [] },
     { query: "?actor=HTTP",                       tools: [] },
     { query: `?chat=${encodeURIComponent(chat)}`, tools: ["read"] },
     { query: "?chat=http",                        tools: [] },
     { query: "?chat=http:o*",                     tools: ["read"] },
     { query: "?chat=*",                           tools: ["read", "ls", "ls"] },
     { query: "?chat=HTTP:*",                      tools: [] },
-    { query: "?channel=h*&actor=nobody-*",        tools: [] },
+    { query: "?channel=h*&actor=another-*",        tools: [] },
     { query: `?chat=${"*".repeat(1200)}`,         tools: [] },
     { query: `?chat=${encodeURIComponent(chat)}&tool=ls`, tools: [] },
     { query: `?chat=${encodeURIComponent(chat)}&channel=http&outcome=denied`, tools: ["read"] },
@@ -327,7 +328,7 @@ test("the audit is searched by tool, outcome, run and time, a page at a time", a
   expect((await service.stop()).code).toBe(0);
 });
 
-/** Reads a stream of events until so many are there. */
+/** Reads a stream of events until `count` have arrived. */
 async function firstOf(response: Response, count: number): Promise<{ ids: number[]; events: RuntimeEvent[] }> {
   const ids: number[] = [];
   const events: RuntimeEvent[] = [];
@@ -492,7 +493,7 @@ test("events tail follows the service and the command line at once, each event o
   const { child, lines, ended } = start(["events", "tail", "-f", "--lines", "1", "--json"], { cwd: place.root, env });
   await lines(1);
 
-  const service = await startService(place); // started while somebody watches
+  const service = await startService(place); // started while the command line follows
   const { events } = await service.ask({ text: "/ls ." });
   await lines(1 + events.length);
   expect((await autonous(["call", "ls"], { cwd: place.root, env })).code).toBe(0);

@@ -5,7 +5,8 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { headsFolder, verifyAudit } from "@autonous/runtime";
+import { verifyAudit } from "@autonous/runtime";
+import { headsFolder } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import {
   FLAGS,
@@ -79,14 +80,14 @@ test.concurrent("a service starts with its state folder among the roots, and no 
   }
 });
 
-test.concurrent("a state folder is served once at a time, and again after whoever held it was killed", async ({
+test.concurrent("a state folder is served by one service at a time, and again after that service was killed", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
   const first = await startService(place);
   const second = startProgram(place, serveWords(place), { environment: { AUTONOUS_HTTP_PORT: "0" } });
   expect((await second.ended).code).toBe(2);
-  expect(second.stderr()).toContain(`the process ${first.pid} does already`);
+  expect(second.stderr()).toContain(`the process ${first.pid} already serves from it`);
   expect((await first.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
   await first.stop("SIGKILL");
   const starting = Array.from({ length: 4 }, () =>
@@ -113,7 +114,7 @@ test.concurrent("serve --check checks, and starts nothing", async ({ onTestFinis
 
 const SLOW = [{ delay_ms: 400, reply: { final_answer: "at last" } }];
 
-test.concurrent("SIGTERM lets the task in hand be finished; what is queued is done at the next start", async ({
+test.concurrent("SIGTERM lets the running task finish; queued tasks are done at the next start", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -123,7 +124,7 @@ test.concurrent("SIGTERM lets the task in hand be finished; what is queued is do
   const queued = service.ask({ text: "two" });
   await until(
     async () => (await (await service.request("/api/tasks")).text()).includes("model_round"),
-    "a task in hand",
+    "a running task",
   );
   const worker = await workerOf(service);
   for (const signal of ["SIGINT", "SIGINT", "SIGTERM"]) process.kill(worker, signal); // Ctrl-C reaches the whole group
@@ -146,7 +147,7 @@ test.concurrent("SIGTERM while the service is only starting ends it as soon as i
   expect(await program.ended).toEqual({ code: 0, signal: null });
 });
 
-test.concurrent("SIGINT twice ends at once, and the task in hand is gone on with at the next start", async ({
+test.concurrent("SIGINT twice ends at once, and the running task resumes at the next start", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -156,7 +157,7 @@ test.concurrent("SIGINT twice ends at once, and the task in hand is gone on with
   const { task_id } = await service.post({ text: "wait for ever" });
   await until(
     async () => (await (await service.request("/api/tasks")).text()).includes("model_round"),
-    "a task in hand",
+    "a running task",
   );
   const worker = await workerOf(service);
   service.child.kill("SIGINT");
@@ -180,7 +181,7 @@ test.concurrent("what the worker prints never lands on stdout", async ({ onTestF
   expect(service.stderr()).toContain("noise of the worker");
 });
 
-test.concurrent("the service goes on when nobody reads its remarks any more", async ({ onTestFinished }) => {
+test.concurrent("the service goes on when its stderr is no longer read", async ({ onTestFinished }) => {
   const place = scratchPlace(onTestFinished);
   const service = await startService(place);
   service.child.stderr?.destroy();
@@ -337,7 +338,7 @@ test.concurrent("createService serves inside another program, with a worker that
   expect(text).toContain('"text":"seen"');
   expect(lines).toEqual([]);
   expect(refusals).toEqual([
-    expect.stringMatching(/the process \d+ does already/),
+    expect.stringMatching(/the process \d+ already serves from it/),
     expect.stringContaining('"relative" is not an absolute path'),
     expect.stringContaining('Cannot use the model "none"'),
     expect.stringContaining("AUTONOUS_HTTP_PORT"),

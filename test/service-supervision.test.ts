@@ -37,7 +37,7 @@ function logOf({ state_dir }: Place): readonly LogLine[] {
 async function untilInHand(service: Served): Promise<void> {
   await until(
     async () => /model_round|tool_round/.test(await (await service.request("/api/tasks")).text()),
-    "a task in hand",
+    "a running task",
   );
 }
 
@@ -58,7 +58,7 @@ test.concurrent("a task that is not done when the time to drain is over goes on 
   await untilInHand(service);
   const worker = await workerOf(service);
   expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null });
-  expect(service.stderr()).toContain("Stopping: tasks in hand have 1 seconds to be finished");
+  expect(service.stderr()).toContain("Shutting down: up to 1 s for running tasks. Repeat to force.");
   expect(isAlive(worker)).toBe(false);
 
   const answering = { AUTONOUS_MODEL: writeScript(place, [{ reply: { final_answer: "at last" } }]) };
@@ -95,15 +95,15 @@ test.concurrent("a worker that cannot work is given up with the reason, tasks ar
   writeFileSync(join(place.path, "script.json"), "no script"); // the next worker cannot make sense of it
   process.kill(await workerOf(service), "SIGKILL");
   for (const wait of [200, 800, 3200])
-    await until(() => service.stderr().includes(`starts in ${wait} ms`), "the waits to grow");
-  const longest = (): number => service.stderr().match(/starts in 5000 ms/g)?.length ?? 0;
+    await until(() => service.stderr().includes(`restarting in ${wait} ms`), "the waits to grow");
+  const longest = (): number => service.stderr().match(/restarting in 5000 ms/g)?.length ?? 0;
   for (const ends of [1, 2, 3]) await until(() => longest() >= ends, "the next one to end");
-  await until(() => service.stderr().includes("No task is done:"), "the worker to be given up");
+  await until(() => service.stderr().includes("No tasks are running:"), "the worker to be given up");
   const health = await fetch(`${service.url}/healthz`);
   expect(health.status).toBe(503);
-  expect(await health.json()).toMatchObject({ ok: false, why: expect.stringContaining("does not stay up") as string });
+  expect(await health.json()).toMatchObject({ ok: false, why: expect.stringContaining("keeps exiting") as string });
   expect(service.stderr()).toMatch(
-    /No task is done: the worker ended 11 times in a row .*script.json.*SIGHUP to process \d+/,
+    /No tasks are running: the worker exited 11 times in a row .*script.json.*SIGHUP to process \d+/,
   );
   expect(service.stderr().split("\n").length).toBeLessThan(60);
   const { task_id } = await service.post({ text: "look" });
@@ -115,9 +115,9 @@ test.concurrent("a worker that cannot work is given up with the reason, tasks ar
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
   expect(await taskOf(service, task_id)).toMatchObject({ state: "done", crashes: 0 });
   expect(await service.stop()).toEqual({ code: 0, signal: null });
-  const levels = logOf(place).map(({ level, part, message }) => [level, part, message.slice(0, 16)].join(" "));
-  expect(levels).toContain("error service No task is done:");
-  expect(levels).toContain("warn service The worker works");
+  const levels = logOf(place).map(({ level, part, message }) => [level, part, message.slice(0, 21)].join(" "));
+  expect(levels).toContain("error service No tasks are running:");
+  expect(levels).toContain("warn service The worker recovered;");
 }, 240_000);
 
 // oxfmt-ignore
@@ -159,18 +159,18 @@ test.concurrent("the log has what happened, in order, and no secret", async ({ o
   await service.stop();
   const lines = logOf(place);
   expect(lines.map(({ level, part, message }) => `${level} ${part} ${message}`)).toEqual([
-    expect.stringMatching(/^info service The service was started$/),
-    "info service A worker was started",
-    "warn service The worker ended (SIGKILL); the next one starts at once",
-    "info service A worker was started",
-    "info service The service stops",
-    "info service The service has stopped",
+    expect.stringMatching(/^info service Service started$/),
+    "info service Worker started",
+    "warn service The worker exited (SIGKILL); restarting at once",
+    "info service Worker started",
+    "info service Service stopping",
+    "info service Service stopped",
   ]);
   for (const { ts } of lines) expect(new Date(ts).toISOString()).toBe(ts);
   expect(JSON.stringify(lines)).not.toContain(secret);
 });
 
-test.concurrent("a log that cannot be written stops nothing, and is told of once", async ({ onTestFinished }) => {
+test.concurrent("a log that cannot be written stops nothing, and is reported once", async ({ onTestFinished }) => {
   const place = scratchPlace(onTestFinished);
   const first = await startService(place);
   await first.stop();
@@ -200,9 +200,9 @@ test.concurrent("a database of a newer version stops the check and the start, an
   const refused = startProgram(place, serveWords(place), { environment: { AUTONOUS_HTTP_PORT: "0" } });
   expect((await refused.ended).code).toBe(1);
   expect(refused.stderr()).toMatch(/^Cannot serve:\n {2}store: .*run the newer version that wrote it/);
-  const mended = new DatabaseSync(place.database);
-  mended.exec("delete from migrations where version = 999");
-  mended.close();
+  const repaired = new DatabaseSync(place.database);
+  repaired.exec("delete from migrations where version = 999");
+  repaired.close();
   const again = await startService(place);
   expect((await again.follow(task_id)).reply?.text).toBe("a.txt");
 });
@@ -218,7 +218,7 @@ test.concurrent("a database of an older version is brought up to date at the sta
   const check = startProgram(place, serveWords(place, "--check"));
   expect((await check.ended).code).toBe(0);
   const steps = MIGRATIONS.slice(2).map(({ version, name }) => `${version} (${name})`);
-  expect(check.stdout()).toContain(`migration ${steps.join(", ")} is taken when it is opened, which keeps a copy`);
+  expect(check.stdout()).toContain(`migration ${steps.join(", ")} runs when it is opened, which keeps a copy`);
   expect(readdirSync(place.state_dir).filter((name) => name.includes(".before-"))).toEqual([]);
 
   const service = await startService(place);
@@ -245,9 +245,9 @@ test.concurrent("serve tells all that keeps it from starting at once", async ({ 
   expect(program.stderr()).toMatch(
     /^Cannot serve:\n {2}model: .*\/not\/there.*\n {2}port: 127\.0\.0\.1:\d+: another program/,
   );
-  // To look at the configuration of a service that runs is no fault.
+  // Checking the configuration of a running service is not a problem.
   const check = startProgram(place, serveWords(place, "--check"), { environment: { AUTONOUS_HTTP_PORT: port } });
   expect((await check.ended).code).toBe(0);
-  expect(check.stdout()).toMatch(/warning +service +the process \d+ serves from it/);
-  expect(check.stdout()).toMatch(/warning +port +.* is taken, by the service that runs/);
+  expect(check.stdout()).toMatch(/warning +service +the process \d+ is already running on this state folder/);
+  expect(check.stdout()).toMatch(/warning +port +.* is in use by the running service/);
 });

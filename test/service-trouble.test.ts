@@ -58,7 +58,7 @@ function hasOpen({ pid }: Program, file: string): boolean {
   });
 }
 
-test.concurrent("a database that is locked under the service is told of, costs no worker, and all is well when it is let go", async ({
+test.concurrent("a database that is locked under the service is reported, costs no worker, and work resumes when the lock is released", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -80,7 +80,7 @@ test.concurrent("a database that is locked under the service is told of, costs n
   expect(await service.stop()).toEqual({ code: 0, signal: null });
 });
 
-test.concurrent("a disk that is full is told of, with growing waits; what had been taken in is answered once there is room", async ({
+test.concurrent("a full disk is reported at growing intervals; accepted tasks are answered once there is room", async ({
   onTestFinished,
 }) => {
   const place = await servedPlace(onTestFinished);
@@ -92,11 +92,11 @@ test.concurrent("a disk that is full is told of, with growing waits; what had be
     answer = await tryToPost(service);
   }
   expect(answer.status).toBe(503);
-  expect(answer.text).toMatch(/Cannot put a message into the queue: .*autonous.db/);
+  expect(answer.text).toMatch(/Cannot queue a message: .*autonous.db/);
   await until(() => service.stderr().includes("starts in 800 ms"), "the waits to grow");
   const lines = service.stderr().split("\n");
   expect(
-    lines.filter((line) => /Cannot .*autonous.db.*(cannot be reached|no room left)/.test(line)).length,
+    lines.filter((line) => /Cannot .*autonous.db.*(cannot be reached|no space left)/.test(line)).length,
   ).toBeGreaterThan(3);
   expect(lines.length).toBeLessThan(30);
   expect((await service.request("/api/tasks")).status).toBe(200);
@@ -114,27 +114,27 @@ test.concurrent("a database that is none stops the start in words, and is left a
   onTestFinished,
 }) => {
   const place = await servedPlace(onTestFinished);
-  const garbage = "this is no database. ".repeat(1000);
+  const garbage = "this is not a database. ".repeat(1000);
   writeFileSync(place.database, garbage);
   for (const words of [[], ["--check"], ["--json"]]) {
     const program = startProgram(place, serveWords(place, ...words), { environment: { AUTONOUS_HTTP_PORT: "0" } });
     expect((await program.ended).code).toBe(1);
-    expect(program.stdout() + program.stderr()).toMatch(/autonous.db\\?" is damaged, or no database/);
+    expect(program.stdout() + program.stderr()).toMatch(/autonous.db\\?" is damaged or not a database/);
   }
   expect(readFileSync(place.database, "utf8")).toBe(garbage);
 });
 
-test.concurrent("a database that is damaged under the service is told of, with growing waits, and the service can still be stopped", async ({
+test.concurrent("a database that is damaged under the service is reported at growing intervals, and the service can still be stopped", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
   const service = await startService(place);
   await service.ask({ text: "/ls ." });
-  for (const suffix of ["", "-wal"]) writeFileSync(place.database + suffix, "this is no database. ".repeat(10_000));
+  for (const suffix of ["", "-wal"]) writeFileSync(place.database + suffix, "this is not a database. ".repeat(10_000));
   rmSync(`${place.database}-shm`);
   process.kill(await workerOf(service), "SIGKILL");
   await until(() => service.stderr().includes("starts in 400 ms"), "the waits to grow");
-  expect(service.stderr()).toMatch(/autonous.db" is damaged, or no database/);
+  expect(service.stderr()).toMatch(/autonous.db" is damaged or not a database/);
   expect(service.stderr().split("\n").length).toBeLessThan(30);
   expect((await service.stop()).signal).toBeNull();
 });

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { buildTree } from "@autonous/runtime";
-import type { EventNode } from "@autonous/runtime";
+import { buildTree } from "@autonous/runtime/internal";
+import type { EventNode } from "@autonous/runtime/internal";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { curlLine } from "../packages/autonous/src/service/token.ts";
 import { autonous } from "./support/cli.ts";
@@ -64,7 +64,7 @@ test("a task that is sent comes back as its events, in order, and then its reply
   expect(reply).toEqual({ task_id: events[0]?.task_id, state: "done", text: "a.txt" });
 });
 
-test("what a task quotes is data: a command in it does not run and is no argument of the task's own", async () => {
+test("what a task quotes is data: a command in it neither runs nor becomes an argument of the task", async () => {
   const quoted = [
     { from: "issue\n/ls 3", text: 'x\n/write {"path":"evil.txt","content":"x"}\r/write' },
     { text: "/ls" },
@@ -144,7 +144,7 @@ test("a reader goes on after the last event that it has", async () => {
   expect(parseStream(await odd.text()).events).toEqual(events);
 });
 
-test("whoever asks for JSON gets the ids at once, and the task by its id later", async () => {
+test("a client that asks for JSON gets the ids at once, and the task by its id later", async () => {
   const { task_id, run_id, duplicate } = await service.post({ text: "/ls ." });
   expect(duplicate).toBe(false);
   const { events, reply } = await service.follow(task_id);
@@ -214,21 +214,21 @@ test("tasks are listed newest first, a page at a time", async () => {
 
 // oxfmt-ignore
 const NOT_THERE = [
-  { method: "GET",    path: "/" },
-  { method: "GET",    path: "/api" },
-  { method: "GET",    path: "/api/tasks/task_nope" },
-  { method: "GET",    path: "/api/tasks/task_nope/events" },
-  { method: "GET",    path: "/api/tasks/%00" },
-  { method: "GET",    path: "/api/tasks/..%2f..%2fetc/events" },
-  { method: "DELETE", path: "/api/tasks" },
-  { method: "PUT",    path: "/api/tasks" },
-  { method: "POST",   path: "/api/tasks/task_nope" },
+  { method: "GET",    path: "/",                                   says: "No route for GET /" },
+  { method: "GET",    path: "/api",                                says: "No route for GET /api" },
+  { method: "GET",    path: "/api/tasks/task_nope",                says: 'Task "task_nope" not found' },
+  { method: "GET",    path: "/api/tasks/task_nope/events",         says: 'Task "task_nope" not found' },
+  { method: "GET",    path: "/api/tasks/%00",                      says: 'Task "\0" not found' },
+  { method: "GET",    path: "/api/tasks/..%2f..%2fetc/events",     says: 'Task "../../etc" not found' },
+  { method: "DELETE", path: "/api/tasks",                          says: "No route for DELETE /api/tasks" },
+  { method: "PUT",    path: "/api/tasks",                          says: "No route for PUT /api/tasks" },
+  { method: "POST",   path: "/api/tasks/task_nope",                says: "No route for POST /api/tasks/task_nope" },
 ];
 
-test.each(NOT_THERE)("$method $path is not there", async ({ method, path }) => {
+test.each(NOT_THERE)("$method $path is not there", async ({ method, path, says }) => {
   const response = await service.request(path, { method });
   expect(response.status).toBe(404);
-  expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining("There is no") as string } });
+  expect(await response.json()).toEqual({ error: { message: says } });
 });
 
 const OPEN = "[".repeat(200_000);
@@ -237,7 +237,7 @@ const BAD_BODIES: readonly { title: string; body: string | Uint8Array<ArrayBuffe
   { title: "nothing",                     body: "",                                        status: 400, says: /not valid JSON/ },
   { title: "no JSON",                     body: "text=/ls",                                status: 400, says: /not valid JSON/ },
   { title: "JSON that is cut off",        body: '{"text":"/ls',                            status: 400, says: /not valid JSON/ },
-  { title: "bytes that are no text",      body: Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d),     status: 400, says: /not valid JSON/ },
+  { title: "bytes that are not text",     body: Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d),     status: 400, says: /not valid JSON/ },
   { title: "brackets without end",        body: OPEN,                                      status: 400, says: /not valid JSON/ },
   { title: "a list",                      body: "[]",                                      status: 400, says: /"body"/ },
   { title: "null",                        body: "null",                                    status: 400, says: /"body"/ },
@@ -435,7 +435,7 @@ test.each(RAW)("a request with $title is answered $answer", async ({ lines, answ
   expect(await readText(socket)).toMatch(answer);
 });
 
-test("what is no HTTP at all is hung up on", async () => {
+test("a connection that does not speak HTTP is closed", async () => {
   const socket = connect(Number(port()), "127.0.0.1");
   socket.write("\u0016\u0003\u0001 hello\r\n\r\n");
   expect(await readText(socket)).toMatch(/^HTTP\/1.1 400/);
@@ -492,7 +492,7 @@ test("readers that go away in the middle leave nothing behind", async () => {
   expect(await hanging.stop()).toEqual({ code: 130, signal: null });
 });
 
-test("a reader that does not read holds nobody up, and gets everything in the end", async () => {
+test("a slow reader blocks no other client, and gets everything in the end", async () => {
   for (let i = 0; i < 500; i++) writeFileSync(join(place.root, `a file with a long name ${"x".repeat(100)} ${i}`), "");
   const { reply } = await service.ask({ text: "/ls ." });
   const times = 40;

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Approval } from "@autonous/runtime";
+import type { Approval } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
 import { PROGRAM, scratchPlace, startProgram, until, workerOf } from "./support/service.ts";
@@ -116,7 +116,7 @@ test.concurrent("a yes for the chat counts there for the same call again, and in
   expect(isThere(place)).toBe(true);
 });
 
-test.concurrent("a button counts for whoever gave the task, where it was asked, and as it was sent", async ({
+test.concurrent("a button counts only for the person who gave the task, in the chat and form in which it was sent", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -134,15 +134,15 @@ test.concurrent("a button counts for whoever gave the task, where it was asked, 
 
   // oxfmt-ignore
   const presses = [
-    { title: "a stranger",            press: { user: STRANGER, chat: GROUP, message_id, data: allow },                          says: /not on the list/ },
-    { title: "somebody else",         press: { user: BOB, chat: GROUP, message_id, data: allow },                               says: /Only the person who gave the task/ },
-    { title: "a forwarded copy",      press: { user: BOB, chat: BOB, message_id: copy.message_id, data: allow },                says: /only in the chat that was asked/ },
-    { title: "one's own copy",        press: { user: ADA, chat: ADA, message_id: own.message_id, data: allow },                 says: /only in the chat that was asked/ },
+    { title: "a stranger",            press: { user: STRANGER, chat: GROUP, message_id, data: allow },                          says: /You do not have access to this bot/ },
+    { title: "another user",          press: { user: BOB, chat: GROUP, message_id, data: allow },                               says: /Only the person who gave the task/ },
+    { title: "a forwarded copy",      press: { user: BOB, chat: BOB, message_id: copy.message_id, data: allow },                says: /works only in the chat it was sent to/ },
+    { title: "one's own copy",        press: { user: ADA, chat: ADA, message_id: own.message_id, data: allow },                 says: /works only in the chat it was sent to/ },
     { title: "another message",       press: { user: ADA, chat: GROUP, message_id: message_id - 1, data: allow },               says: /out of date/ },
     { title: "another nonce",         press: { user: ADA, chat: GROUP, message_id, data: allow.replace(nonce, "AAAAAAAA") },     says: /out of date/ },
     { title: "another request's",     press: { user: ADA, chat: GROUP, message_id, data: otherDigest },                         says: /another request/ },
-    { title: "no such request",       press: { user: ADA, chat: GROUP, message_id, data: allow.replace(id, "apr_none") },       says: /no such request/ },
-    { title: "no button of ours",     press: { user: ADA, chat: GROUP, message_id, data: "y" },                                 says: /no such request/ },
+    { title: "no such request",       press: { user: ADA, chat: GROUP, message_id, data: allow.replace(id, "apr_none") },       says: /Request not found/ },
+    { title: "no button of ours",     press: { user: ADA, chat: GROUP, message_id, data: "y" },                                 says: /Request not found/ },
   ] as const;
   for (const { title, press, says } of presses)
     expect(await pressed(telegram, { ...press, forged: true }), title).toMatch(says);
@@ -154,7 +154,7 @@ test.concurrent("a button counts for whoever gave the task, where it was asked, 
   await until(() => !isThere(place), "the file to go");
 });
 
-test.concurrent("what nobody answers in time is a no, and a press after that does nothing", async ({
+test.concurrent("a request that is not answered in time counts as denied, and a later press does nothing", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -251,7 +251,7 @@ test.concurrent("what is too long for a question is in a file above it, all of i
   await startBot(place, telegram);
   telegram.say({ text: DELETE });
   const { text, message_id } = await questionIn(telegram);
-  expect(text).toMatch(/^The agent wants to delete a\.txt[^]*Truncated: the file above has all of it/);
+  expect(text).toMatch(/^The agent wants to delete a\.txt[^]*Truncated: the file above has the full text/);
   const [file] = telegram.answers();
   const whole = file?.document?.content.toString() ?? "";
   for (const line of lines) expect(whole).toContain(`-${line}`);

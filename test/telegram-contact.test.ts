@@ -8,7 +8,7 @@ import { ADA, answersOf, openTelegram, startBot, tasksOf, variablesFor } from ".
 /** First contact: people come in with a code while the service runs, before it was started, and after it was killed. */
 
 const EVE = { id: 7, first_name: "Eve", username: "eve" };
-const NOBODY = { AUTONOUS_TELEGRAM_ALLOWED_USERS: "" };
+const NO_ONE_ALLOWED = { AUTONOUS_TELEGRAM_ALLOWED_USERS: "" };
 
 function inPlace({ root, state_dir }: Place): readonly string[] {
   return ["--root", root, "--state-dir", state_dir];
@@ -30,7 +30,7 @@ async function command(place: Place, words: readonly string[], env: Readonly<Rec
 test("a person pairs while the service runs, is listed, gives tasks, and is removed, without a restart", async () => {
   const place = scratchPlace();
   const telegram = await openTelegram(place);
-  const service = await startBot(place, telegram, NOBODY);
+  const service = await startBot(place, telegram, NO_ONE_ALLOWED);
   expect(service.stderr()).toContain("No one has access to the bot yet");
   telegram.say({ user: EVE, text: "hi" });
   await until(() => service.stderr().includes('"Eve" (@eve, id 7) wrote to the bot'), "the log to name her");
@@ -76,18 +76,18 @@ test("a person pairs while the service runs, is listed, gives tasks, and is remo
 test("a code made before the first start works after it, also where the service is killed in between", async () => {
   const place = scratchPlace();
   const telegram = await openTelegram(place);
-  const made = await command(place, ["pair", "--no-wait", "--json"], { ...variablesFor(telegram), ...NOBODY });
+  const made = await command(place, ["pair", "--no-wait", "--json"], { ...variablesFor(telegram), ...NO_ONE_ALLOWED });
   expect(made.code, made.stderr).toBe(0);
   const { code, link } = JSON.parse(made.stdout) as { readonly code: string; readonly link: string };
   expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining("No service runs on the state folder") });
   expect(link).toBe(`https://t.me/fake_bot?start=${code}`);
   telegram.say({ user: EVE, text: code });
   telegram.fault({ kind: "server_error", method: "sendMessage", times: 20 });
-  const first = await startBot(place, telegram, NOBODY);
+  const first = await startBot(place, telegram, NO_ONE_ALLOWED);
   await telegram.until(() => telegram.calls.some(({ method }) => method === "sendMessage"), "the welcome to be sent");
   await first.stop("SIGKILL");
   telegram.fault({ kind: "twice", times: 3 });
-  const second = await startBot(place, telegram, NOBODY);
+  const second = await startBot(place, telegram, NO_ONE_ALLOWED);
   telegram.say({ user: EVE, text: "/ls ." });
   await until(async () => (await tasksOf(second)).length === 1, "the task");
   expect((await command(place, ["users"])).stdout).toMatch(/^7 +Eve/m);
@@ -116,7 +116,7 @@ const WRONG = [
   { words: ["remove", "9"],              code: 2, says: /No person with the id 9/ },
   { words: ["remove", "42"],             code: 2, says: /42 is in AUTONOUS_TELEGRAM_ALLOWED_USERS: remove it there/ },
   { words: ["webhook"],                  code: 2, says: /AUTONOUS_TELEGRAM_TOKEN is not set/ },
-  { words: ["webhook"],                  code: 1, says: /Cannot read or delete the webhook: Telegram does not know the token/, token: "123456:wrong" },
+  { words: ["webhook"],                  code: 1, says: /Cannot read or delete the webhook: Telegram rejected the token/, token: "123456:wrong" },
   { words: ["user"],                     code: 2, says: /did you mean users/ },
 ] as const;
 

@@ -24,7 +24,7 @@ test.each(["../x", ".", "~/inbox", "/"])(
 interface Standing {
   readonly title: string;
   readonly make: (place: Place) => void;
-  /** What whoever starts the service is told. */
+  /** The service log says this. */
   readonly noted: RegExp;
   /** What the sender is told. */
   readonly told: RegExp;
@@ -35,8 +35,8 @@ const STANDING: readonly Standing[] = [
   { title: "a file",                 make: ({ root }) => writeFileSync(join(root, "inbox"), "x"),                  noted: /is not a folder/,          told: /a name above it is a file/ },
   { title: "a link to a file",       make: ({ root }) => symlinkSync("a.txt", join(root, "inbox")),                noted: /is not a folder/,          told: /a name above it is a file/ },
   { title: "a link to itself",       make: ({ root }) => symlinkSync("inbox", join(root, "inbox")),                noted: /cannot be written \(ELOOP/, told: /Cannot change "inbox\/b\.txt"/ },
-  { title: "a link out of the root", make: ({ root, path }) => linkTo(join(path, "outside"), join(root, "inbox")), noted: /leads outside/,            told: /leads outside the allowed roots/ },
-  { title: "a link to nowhere",      make: ({ root, path }) => symlinkSync(join(path, "x"), join(root, "inbox")),  noted: /leads outside/,            told: /leads outside the allowed roots/ },
+  { title: "a link out of the root", make: ({ root, path }) => linkTo(join(path, "outside"), join(root, "inbox")), noted: /points outside/,            told: /points outside the allowed roots/ },
+  { title: "a link to nowhere",      make: ({ root, path }) => symlinkSync(join(path, "x"), join(root, "inbox")),  noted: /points outside/,            told: /points outside the allowed roots/ },
 ];
 
 function linkTo(target: string, path: string): void {
@@ -54,7 +54,7 @@ for (const { title, make, noted, told } of STANDING)
     const service = await startBot(place, telegram);
     telegram.send({ kind: "document", file_name: "b.txt", content: "b", caption: "/read a.txt" });
     const [notice, answer] = await answersOf(telegram, 2);
-    expect(notice?.text).toMatch(/^Warning: Not taken: "b\.txt" \(/);
+    expect(notice?.text).toMatch(/^Warning: Skipped: "b\.txt" \(/);
     expect(notice?.text).toMatch(told);
     expect(answer?.text).toBe("a");
     await until(() => service.stderr().includes('Inbox "inbox": '), "the note");

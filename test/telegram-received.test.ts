@@ -29,7 +29,7 @@ test("a rule asks for each file: one is denied with a reason, one of the same na
   await startBot(place, telegram, configure(place, ASK));
   telegram.album({ items: [document("b.txt", "one"), document("b.txt", "another")], caption: "/read inbox/b.txt" });
   const first = await questionIn(telegram);
-  expect(first.text).toMatch(/^The agent wants to store the file "b\.txt" that was sent, as inbox\/b\.txt\./);
+  expect(first.text).toMatch(/^The agent wants to store the received file "b\.txt" as inbox\/b\.txt\./);
   expect(first.text).toContain("+one");
   telegram.say({ text: "the other one", reply_to: first.message_id });
   const second = await questionIn(telegram, ADA, [first.message_id]);
@@ -37,7 +37,7 @@ test("a rule asks for each file: one is denied with a reason, one of the same na
   expect(await pressed(telegram, { message_id: second.message_id, button: "Allow once" })).toMatch(/^Allowed once/);
   const said = (await answersOf(telegram, 5)).map(({ text }) => text);
   expect(said.at(-1)).toBe("another");
-  expect(said).toContainEqual(expect.stringMatching(/Not taken: "b\.txt" \(.*a person said no: the other one\)/));
+  expect(said).toContainEqual(expect.stringMatching(/Skipped: "b\.txt" \(.*a person said no: the other one\)/));
   expect(inboxOf(place)).toEqual(["b.txt"]);
 });
 
@@ -47,7 +47,7 @@ test("an answer that does not come costs the file, not the task", async () => {
   await startBot(place, telegram, { ...configure(place, ASK), AUTONOUS_APPROVAL_TIMEOUT_SECONDS: "1" });
   telegram.send({ ...document("b.txt", "b"), caption: "/read a.txt" });
   const said = (await answersOf(telegram, 3)).map(({ text }) => text);
-  expect(said).toContainEqual(expect.stringMatching(/^Warning: Not taken: "b\.txt"/));
+  expect(said).toContainEqual(expect.stringMatching(/^Warning: Skipped: "b\.txt"/));
   expect(said.at(-1)).toBe("a");
   expect(inboxOf(place)).toEqual([]);
 });
@@ -76,7 +76,7 @@ test("a quota of bytes counts files: what is beyond it is not taken", async () =
   const items = ["1", "2", "3"].map((digit) => document(`${digit}.txt`, digit.repeat(8)));
   telegram.album({ items, caption: "/read a.txt" });
   const said = (await answersOf(telegram, 2)).map(({ text }) => text);
-  expect(said[0]).toMatch(/Not taken: "\d\.txt" \(.*has used 16 of its 10 bytes written/);
+  expect(said[0]).toMatch(/Skipped: "\d\.txt" \(.*has used 16 of its 10 bytes written/);
   expect(said.at(-1)).toBe("a");
   expect(inboxOf(place)).toEqual(["1.txt", "2.txt"]); // what is counted ends the calls after it
 });
@@ -87,7 +87,7 @@ test("the profile readonly takes no files, and the start says so", async () => {
   const service = await startBot(place, telegram, { AUTONOUS_PROFILE: "readonly" });
   telegram.send({ ...document("b.txt", "b"), caption: "/read a.txt" });
   const said = (await answersOf(telegram, 2)).map(({ text }) => text);
-  expect(said).toEqual([expect.stringMatching(/Not taken: "b\.txt" \(.*profile "readonly"/), "a"]);
+  expect(said).toEqual([expect.stringMatching(/Skipped: "b\.txt" \(.*profile "readonly"/), "a"]);
   expect(inboxOf(place)).toEqual([]);
   expect(service.stderr()).toMatch(/Inbox "inbox": files are refused: .*profile "readonly"/);
 });
@@ -103,8 +103,8 @@ test("files whose size was announced wrongly are bounded, and none that is cut s
   ];
   telegram.album({ items, caption: "/read inbox/good.bin" });
   const said = (await answersOf(telegram, 2)).map(({ text }) => text);
-  expect(said[0]).toContain('"more.bin" (it is larger, and at most 20 MB are taken)');
-  expect(said[0]).toContain('"less.bin" (Telegram gave 1 of its 5000 bytes; send it again)');
+  expect(said[0]).toContain('"more.bin" (it is too large; the limit is 20 MB)');
+  expect(said[0]).toContain('"less.bin" (Telegram sent 1 of 5000 bytes; send it again)');
   expect(said[1]).toBe("good");
   expect(inboxOf(place)).toEqual(["good.bin"]);
   expect(readFileSync(join(place.root, "inbox/good.bin"), "utf8")).toBe("good");

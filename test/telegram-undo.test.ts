@@ -43,8 +43,8 @@ test.concurrent("/undo shows what would change; its button does it once, for the
   const forged = data.replace(/[0-9a-f]{8}$/, (hex) => hex.replaceAll(/./g, (each) => (each === "0" ? "1" : "0")));
   // oxfmt-ignore
   const presses = [
-    { title: "a stranger",      press: { user: 13, message_id, data },                        says: /not on the list/ },
-    { title: "somebody else",   press: { user: BOB, chat: ADA, message_id, data },            says: /Only the person who sent \/undo/ },
+    { title: "a stranger",      press: { user: 13, message_id, data },                        says: /You do not have access to this bot/ },
+    { title: "another user",    press: { user: BOB, chat: ADA, message_id, data },            says: /Only the person who sent \/undo/ },
     { title: "another chat",    press: { user: BOB, chat: BOB, message_id: 1, data },         says: /only in the chat/ },
     { title: "another digest",  press: { message_id, data: forged },                          says: /out of date/ },
     { title: "an old nonce",    press: { message_id, data: data.replace(/:.*:/, ":AAAAAAAA:") }, says: /out of date/ },
@@ -67,7 +67,7 @@ test.concurrent("/undo shows what would change; its button does it once, for the
   expect((await answersOf(telegram, 5))[4]?.text).toBe("Nothing to undo: no recent task changed files.");
 });
 
-test.concurrent("a file that somebody changed since is a conflict, before and after the preview", async ({
+test.concurrent("a file that another process changed since is a conflict, before and after the preview", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);

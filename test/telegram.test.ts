@@ -17,7 +17,7 @@ function writeFiles({ root }: Place, files: Readonly<Record<string, string>>): v
   for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
 }
 
-test.concurrent("without a list nobody is listened to; who writes is told their number once", async ({
+test.concurrent("without a list every message is ignored; each sender is told their user ID once", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -35,7 +35,7 @@ test.concurrent("without a list nobody is listened to; who writes is told their 
   expect(service.stderr()).toContain("autonous telegram pair");
 });
 
-test.concurrent("with a list, a stranger's message is no task, and those on it get answers in order", async ({
+test.concurrent("with a list, a stranger's message does not become a task, and users on the list get answers in order", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -85,7 +85,7 @@ test.concurrent("an order that a stranger wrote and the owner forwards does not 
   expect(existsSync(join(place.root, "evil.txt"))).toBe(false);
 });
 
-test.concurrent("a model is given a forwarded order as a quotation of whoever wrote it", async ({ onTestFinished }) => {
+test.concurrent("a model gets a forwarded order as a quotation of its author", async ({ onTestFinished }) => {
   const place = scratchPlace(onTestFinished);
   const model = await startFakeModel({
     key: null,
@@ -200,12 +200,12 @@ test.concurrent("attach sends the file as it is, with its caption, in its place 
   expect(listed?.text).toContain("a.txt");
 });
 
-test.concurrent("what is no text is not taken, and an edit changes nothing", async ({ onTestFinished }) => {
+test.concurrent("a message without text is not accepted, and an edit changes nothing", async ({ onTestFinished }) => {
   const place = scratchPlace(onTestFinished);
   const telegram = await openTelegram(place);
   const service = await startBot(place, telegram);
   telegram.say({ content: { sticker: { file_id: "s", emoji: "👍" } } });
-  expect((await answersOf(telegram, 1))[0]?.text).toContain("A sticker is not read here");
+  expect((await answersOf(telegram, 1))[0]?.text).toContain("A sticker is not supported");
   const { message_id } = telegram.say({ text: "/ls ." });
   await answersOf(telegram, 2);
   telegram.edit({ message_id, text: "/delete_file a.txt" });

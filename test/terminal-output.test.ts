@@ -49,7 +49,7 @@ const ENDS = [
   "step 40",
   "… 11 more lines",
   "error 30",
-  "ExitNonZero: The command ended with exit code 3",
+  "ExitNonZero: The command exited with code 3",
   "created new.txt",
   '+1: "a line" of a file with some text in it',
   "… 72 more lines",
@@ -140,7 +140,7 @@ for (const columns of [80, 200]) {
     expect(thoughts.length).toBeLessThan(6);
     expect(text.indexOf(thoughts.at(-1) ?? "")).toBeLessThan(text.indexOf("What I found"));
     if (columns === 200) return;
-    // Without colours, and where stdout is no terminal, the text is as the model wrote it.
+    // Without colours, and where stdout is not a terminal, the text stays as the model wrote it.
     const plainly = await openTerminal(`${run}; ${run} >out.txt 2>/dev/null`, { cwd, env: { NO_COLOR: "1" } }).ended;
     expect(drawn(plainly.output, 80).map((line) => line.trim())).toContain("| app.ts | 12 |");
     const { stdout } = await autonous(run.split(" ").slice(1), { cwd });

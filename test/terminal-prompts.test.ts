@@ -190,9 +190,9 @@ if [ -e ${path}/tried ]; then sed -i 's/NEW,,/NEW",/' "$1"; else touch ${path}/t
   const terminal = at(`${writing("a.txt", "new\n")} >/dev/null`, { env: { EDITOR: editor } });
   await terminal.sees(ASKS);
   terminal.type("e\r");
-  const said = plain(await terminal.sees("Go on editing? (y or n) "));
+  const said = plain(await terminal.sees("Continue editing? (y or n) "));
   expect(said).toContain("mode 600");
-  expect(said).toMatch(/This is no JSON: line \d, column \d+/);
+  expect(said).toMatch(/Invalid JSON: line \d, column \d+/);
   terminal.type("y\r");
   expect(await terminal.ended).toMatchObject({ code: 0 });
   expect(await read("a.txt")).toBe("NEW");
@@ -207,11 +207,11 @@ atTerminal(
     terminal.type("e\r");
     await terminal.sees('"new"');
     terminal.type("x\r");
-    await terminal.sees("This is no JSON: line 1, column");
+    await terminal.sees("Invalid JSON: line 1, column");
     await terminal.sees("Arguments: ");
     terminal.type("\u0004"); // not at the end of an empty line: deletes nothing
     terminal.type("\u0003");
-    await terminal.sees("nothing was allowed");
+    await terminal.sees("Arguments unchanged. Nothing was allowed.");
     await terminal.sees(ASKS);
     terminal.type("e\r");
     await terminal.sees('"new"');
@@ -221,7 +221,7 @@ atTerminal(
   },
 );
 
-atTerminal(`Ctrl-C takes the call back, Ctrl-D is a no${needsTerminal}`, async () => {
+atTerminal(`Ctrl-C cancels the call, Ctrl-D means no${needsTerminal}`, async () => {
   const { at, read, outcomes } = await world();
   // oxfmt-ignore
   const cases = [
@@ -238,14 +238,14 @@ atTerminal(`Ctrl-C takes the call back, Ctrl-D is a no${needsTerminal}`, async (
   expect((await outcomes()).map(({ code }) => code)).toEqual(cases.map(({ error }) => error));
 });
 
-atTerminal(`in a run Ctrl-C takes one call back, and a second one stops the run${needsTerminal}`, async () => {
+atTerminal(`in a run Ctrl-C cancels one call, and a second one stops the run${needsTerminal}`, async () => {
   const { at, exists, ...folder } = await world();
   const calls = ["b.txt", "c.txt", "d.txt"].map((path): [string, object][] => [["write", { path, content: "x" }]]);
   const line = await scripted(folder, calls);
   const terminal = at(line);
   await terminal.sees(ASKS);
   terminal.type("\u0003");
-  await terminal.sees("Ctrl-C again stops everything");
+  await terminal.sees("Cancelled. Press Ctrl-C again to stop the run.");
   expect(plain(await terminal.sees(ASKS))).toContain("c.txt");
   terminal.type("\u0003");
   const { code, output } = await terminal.ended;
@@ -264,8 +264,8 @@ atTerminal(`what was typed before the question stood there does not answer it${n
   await terminal.sees(ASKS);
   terminal.type("\r"); // the third y is gone too: this line is empty
   await terminal.sees(ASKS);
-  terminal.type("z\ry\r"); // several lines at once are no answer either
-  await terminal.sees("Several lines came at once");
+  terminal.type("z\ry\r"); // several lines at once do not count as an answer either
+  await terminal.sees("Several lines at once are ignored");
   await terminal.sees(ASKS);
   terminal.type("n\r");
   expect(await terminal.ended).toMatchObject({ code: 0 });
@@ -286,7 +286,7 @@ atTerminal(`several questions at once are asked one after the other${needsTermin
   expect(new Set((await outcomes()).map(({ approved }) => approved))).toEqual(new Set([false, true]));
 });
 
-const HOSTILE = "\u001b]0;owned\u0007\u001b[2J\u001b[1;1H\r\u202eAllowed, this once.\u009b31m";
+const HOSTILE = "\u001b]0;owned\u0007\u001b[2J\u001b[1;1H\r\u202eAllowed once.\u009b31m";
 
 atTerminal(
   `nothing that is asked about acts on the terminal, and all of it fits 40 columns${needsTerminal}`,
@@ -301,7 +301,7 @@ atTerminal(
     terminal.type("d\r");
     await terminal.sees(ASKS);
     terminal.resize(60);
-    await terminal.sees(ASKS); // drawn anew
+    await terminal.sees(ASKS); // redrawn
     terminal.type("?\r");
     await terminal.sees(ASKS);
     terminal.type("n\r");
@@ -312,7 +312,7 @@ atTerminal(
     // oxlint-disable-next-line no-control-regex
     expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     const lines = shown.split("\n");
-    const help = lines.findIndex((each) => each.startsWith("A yes counts"));
+    const help = lines.findIndex((each) => each.startsWith("A yes allows"));
     expect(lines.slice(0, help).filter((each) => widthOf(each) > 40)).toEqual([]);
     expect(widthOf(lines[help] ?? "")).toBeGreaterThan(40);
   },
@@ -335,7 +335,7 @@ atTerminal(`an answer that comes from elsewhere closes the question, and it is s
   const cwd = join(path, "work");
   expect(await autonous(["approvals", "grant", approval_id], { cwd, env, input: "yes\n" })).toMatchObject({ code: 2 });
   expect(await grantAtTerminal({ root: cwd, env }, [approval_id])).toMatchObject({ code: 0 });
-  await terminal.sees("No longer asked: The request was granted");
+  await terminal.sees("Question closed: The request was granted");
   expect(await terminal.ended).toMatchObject({ code: 0 });
   expect(await read("a.txt")).toBe("new");
 });
@@ -348,7 +348,7 @@ const UNATTENDED = [
 
 for (const { title, flag, env } of UNATTENDED) {
   atTerminal(
-    `${title} nobody is asked: the call is refused, and its replay works when it is pasted${needsTerminal}`,
+    `${title} no prompt is shown: the call is refused, and its replay works when it is pasted${needsTerminal}`,
     async () => {
       const { at, read } = await world();
       const state = "--root . --state-dir '../some state' --profile autonomous";
@@ -381,7 +381,7 @@ test("a run that had to ask and could not says so with its exit code, and in its
 });
 
 atTerminal(
-  "without a terminal a digest on the command line is nobody's yes, until somebody grants it elsewhere",
+  "without a terminal a digest on the command line approves nothing, until a person grants it elsewhere",
   async () => {
     const { env, path, read } = await world();
     const cwd = join(path, "work");

@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, openApprovals } from "@autonous/runtime";
-import type { Approval, ApprovalAnswer, ApprovalRequest, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { openApprovals } from "@autonous/runtime/internal";
+import type { ApprovalAnswer, ApprovalRequest, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
+import type { Approval } from "@autonous/runtime/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { autonous, shell } from "./support/cli.ts";
 import { grantAtTerminal } from "./support/grant.ts";
@@ -112,7 +114,7 @@ describe("what was approved is swapped before it runs", () => {
     expect([read("root/a.txt"), read("root/b.txt")]).toEqual(["shown", undefined]);
   });
 
-  test("whoever asks rewrites the request: what was decided on is what runs", async () => {
+  test("the approval handler rewrites the request: what was decided on is what runs", async () => {
     const { call, read } = await asked({}, (_, request) => {
       Object.assign(request.params as object, { path: "b.txt" });
       Object.assign(request, { args_json: '{"path":"b.txt","content":""}', touches: [] });
@@ -191,7 +193,7 @@ describe("a yes is used for something else", () => {
     }
   });
 
-  test("by a program: without a terminal a digest on the command line is nobody's yes", async () => {
+  test("by a program: without a terminal a digest on the command line approves nothing", async () => {
     const { run, root, env } = await workspace();
     const digest = /--approve ([0-9a-f]{64})/.exec((await run(...DELETE)).stderr)?.[1] ?? "";
     for (const line of [
@@ -204,7 +206,7 @@ describe("a yes is used for something else", () => {
     expect(existsSync(join(root, "a.txt"))).toBe(true);
   });
 
-  test("too late: nobody can grant what is over", async () => {
+  test("too late: a request that is over cannot be granted", async () => {
     const { path, make } = await scratchFolder();
     await make({ "root/a.txt": "old" });
     let now = Date.now();
@@ -222,7 +224,7 @@ describe("a yes is used for something else", () => {
 
     const again = (await runtime.call(write)).error?.details?.["approval_id"];
     expect(await keeper.answer(String(again), YES)).toMatchObject({ won: true });
-    now += 1001; // a yes that nobody used in time
+    now += 1001; // a grant that was not used in time
     expect((await runtime.call(write)).error?.code).toBe("ApprovalRequired");
     expect(readFileSync(join(path, "root/a.txt"), "utf8")).toBe("old");
   });
@@ -431,7 +433,7 @@ describe("what is shown is not what runs", () => {
   }
 });
 
-describe("somebody answers who is no person", () => {
+describe("an answer that does not come from a person", () => {
   async function waiting(service: Served): Promise<ApprovalRequest> {
     let found: Approval | undefined;
     await until(async () => {
@@ -469,7 +471,7 @@ describe("somebody answers who is no person", () => {
       { title: "by looking at the head",            path: url,  method: "HEAD",   headers: { authorization: bearer }, status: 200 },
       { title: "by asking first",                   path: url,  method: "OPTIONS", headers: { origin: "https://evil.example", "access-control-request-method": "POST" }, status: 403 },
       { title: "by looking at the grants",          path: "/api/grants", method: "GET", headers: {}, status: 401 },
-      { title: "by taking a grant back",            path: "/api/grants/grant_x", method: "DELETE", headers: { authorization: bearer, origin: "https://evil.example" }, status: 403 },
+      { title: "by revoking a grant",            path: "/api/grants/grant_x", method: "DELETE", headers: { authorization: bearer, origin: "https://evil.example" }, status: 403 },
     ] as const;
     for (const { title, path, method, headers, status } of TRIES) {
       const sent = await rawRequest({

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readdirSync, rmSync, watch } from "node:fs";
 import { join } from "node:path";
-import { headsFolder } from "@autonous/runtime";
+import { headsFolder } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { start } from "./support/cli.ts";
 import type { Running } from "./support/cli.ts";
@@ -52,7 +52,7 @@ async function expectWhole(place: Place): Promise<void> {
   expect({ code, said: code === 0 ? "" : stdout + stderr }).toEqual({ code: 0, said: "" });
 }
 
-test("prune, killed wherever: the record is whole, and the next one removes the rest", async () => {
+test("prune, killed at any point: the record is intact, and the next one removes the rest", async () => {
   const place = await oldPlace();
   const copy = join(place.path, "copy");
   cpSync(place.state_dir, copy, { recursive: true, preserveTimestamps: true });
@@ -70,7 +70,7 @@ test("prune, killed wherever: the record is whole, and the next one removes the 
     expect((await inPlace(place, "prune")).code).toBe(0);
     await expectWhole(place);
     expect(readdirSync(join(place.state_dir, "runs"))).toEqual([]);
-    expect((await inPlace(place, "prune")).stdout).toContain("Nothing was old enough");
+    expect((await inPlace(place, "prune")).stdout).toContain("Nothing to prune");
   }
 });
 
@@ -109,11 +109,11 @@ test("restore, killed wherever: the same command again makes it whole, and tells
   const check = async (): Promise<void> => {
     const again = await inPlace(place, "restore", backup);
     if (again.code === 0) expect(again.stderr).toContain("is lost, and on record as such: 1 run");
-    else expect(again.stderr).toContain("something is there"); // it had been done before the kill
+    else expect(again.stderr).toContain("it already exists. Move it away first"); // it had been done before the kill
     expect((await inPlace(place, "audit", "verify")).stdout).toContain("what it lost is on record: 1 run");
     await expectWhole(place);
     expect(leftovers(place)).toEqual([]);
-    expect((await inPlace(place, "restore", backup)).stderr).toContain("something is there");
+    expect((await inPlace(place, "restore", backup)).stderr).toContain("it already exists. Move it away first");
   };
   for (let kill = 1; kill <= KILLS; kill++) {
     begin();

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { headsFolder } from "@autonous/runtime";
+import { headsFolder } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { scratchPlace, startService, until, writeScript } from "./support/service.ts";
 import { agePlace, environmentOf, inPlace } from "./support/upkeep.ts";
@@ -15,17 +15,17 @@ test("what is pruned while the service runs leaves a record, and every command s
   const undo_id = /undo_[0-9a-z]{26}/.exec(changed.stdout + changed.stderr)?.[0] ?? "";
   await until(() => existsSync(join(place.state_dir, "runs", run_id, "events.jsonl")), "the file of the run");
   await until(async () => (await inPlace(place, "audit", "verify")).code === 0, "the file to follow");
-  expect((await inPlace(place, "prune")).stdout).toContain("Nothing was old enough");
+  expect((await inPlace(place, "prune")).stdout).toContain("Nothing to prune");
   agePlace(place, 31);
 
   expect((await inPlace(place, "prune", "--dry-run")).stdout).toContain("AUTONOUS_KEEP_DAYS=30");
   const pruned = await inPlace(place, "prune");
   expect(pruned).toMatchObject({ code: 0, stderr: "" });
-  expect(pruned.stdout).toMatch(/^Removed \d+ runs \(\d+ records\) and what takes back \d+ changes?\./);
+  expect(pruned.stdout).toMatch(/^Removed \d+ runs \(\d+ records\) and undo data of \d+ changes?\./);
 
   expect(existsSync(join(place.state_dir, "runs", run_id))).toBe(false);
   const verified = await inPlace(place, "audit", "verify");
-  expect(verified.stdout).toMatch(/^No longer kept: \d+ runs .*the chain of prunings is whole/);
+  expect(verified.stdout).toMatch(/^Pruned (?:on|from) .*: \d+ runs.*; prune chain intact/);
   expect(verified.code).toBe(0);
   const SAYS = [
     { words: ["events", "tree", run_id], code: 2 },
@@ -58,11 +58,11 @@ test("a run that vanishes without a record of that is found, in the store too", 
   );
   database.close();
   const { code, stdout } = await inPlace(place, "audit", "verify");
-  expect(stdout).toContain("no pruning tells of it");
+  expect(stdout).toContain("but no pruning is recorded");
   expect(code).toBe(1);
 });
 
-test("a backup of a running service is put back, and the service goes on with what was under way, once", async () => {
+test("a backup of a running service is restored, and the service resumes the unfinished tasks, once", async () => {
   const place = scratchPlace();
   const environment = environmentOf(place);
   const before = await startService(place, { environment });
@@ -86,14 +86,14 @@ test("a backup of a running service is put back, and the service goes on with wh
   expect(made.stderr).toContain("http.token");
   expect(statSync(backup).mode & 0o777).toBe(0o700);
   expect(readdirSync(backup)).not.toContain("http.token");
-  expect((await inPlace(place, "backup", backup)).stderr).toContain("there is something of that name");
+  expect((await inPlace(place, "backup", backup)).stderr).toContain('/backup": it already exists');
   expect(readdirSync(place.path).filter((name) => name.includes("partial"))).toEqual([]);
 
   const lost = await service.post({ text: "four", chat: "lost" });
   const head = join(headsFolder(environment), lost.run_id);
   await until(() => existsSync(head) && readFileSync(head, "utf8").endsWith("\n"), "the head of the run's chain");
   await service.stop("SIGKILL");
-  expect((await inPlace(place, "restore", backup)).stderr).toContain("something is there");
+  expect((await inPlace(place, "restore", backup)).stderr).toContain("it already exists. Move it away first");
   renameSync(place.state_dir, join(place.path, "before"));
   expect((await inPlace(place, "audit", "verify")).code).toBe(1);
 
@@ -101,7 +101,7 @@ test("a backup of a running service is put back, and the service goes on with wh
   expect(restored).toMatchObject({ code: 0 });
   expect(restored.stderr).toContain("1 run");
   const verified = await inPlace(place, "audit", "verify");
-  expect(verified.stdout).toContain("Put back on");
+  expect(verified.stdout).toContain("Restored on");
   expect(verified.code).toBe(0);
   expect((await inPlace(place, "events", "tree", lost.run_id)).stderr).toContain("is lost");
 
@@ -124,7 +124,7 @@ test("a state folder that is put back by hand shows as what it is", async () => 
   rmSync(place.state_dir, { recursive: true });
   renameSync(backup, place.state_dir);
   const { code, stdout } = await inPlace(place, "audit", "verify");
-  expect(stdout).toContain("its head is still known");
+  expect(stdout).toContain("its head still exists");
   expect(code).toBe(1);
 });
 
@@ -158,7 +158,9 @@ test("what was damaged when a backup was made is put back as it was, with the pr
   rmSync(place.state_dir, { recursive: true });
 
   const restored = await inPlace(place, "restore", backup);
-  expect(restored.stderr).toMatch(new RegExp(`Damaged when the backup was made, and put back so: ${damaged} record`));
+  expect(restored.stderr).toMatch(
+    new RegExp(`Already damaged in the backup, and restored unchanged: ${damaged} record`),
+  );
   expect(restored.code).toBe(1);
   expect(readFileSync(file, "utf8")).toContain('"rm"');
   expect(readFileSync(join(place.state_dir, "config.json"), "utf8")).toBe("{}");
@@ -170,7 +172,7 @@ test("what was damaged when a backup was made is put back as it was, with the pr
   expect((await inPlace(place, "restore", backup)).code).toBe(2);
 });
 
-test("the record of prunings that a restore takes back is no run that was lost", async () => {
+test("prunings that a restore reverts are not reported as lost runs", async () => {
   const place = scratchPlace();
   await inPlace(place, "call", "ls", "{}");
   const backup = join(place.path, "backup");
@@ -186,12 +188,15 @@ test("the record of prunings that a restore takes back is no run that was lost",
   expect(readdirSync(headsFolder(environmentOf(place))).filter((name) => name.startsWith("prune_"))).toHaveLength(1);
 });
 
-test("a folder that is not there is no whole record, and no place for a backup", async () => {
+test("a missing folder is neither an intact record nor a place for a backup", async () => {
   const place = scratchPlace();
   await inPlace(place, "call", "ls", "{}");
   const nowhere = join(place.path, "nowhere");
   const backedUp = await inPlace(place, "backup", join(nowhere, "backup"));
-  expect([backedUp.code, backedUp.stderr]).toEqual([2, expect.stringContaining(`there is no folder "${nowhere}"`)]);
+  expect([backedUp.code, backedUp.stderr]).toEqual([
+    2,
+    expect.stringContaining(`the folder "${nowhere}" does not exist`),
+  ]);
   const verified = await inPlace({ ...place, state_dir: nowhere }, "audit", "verify");
   expect([verified.code, verified.stderr]).toEqual([2, expect.stringContaining("Cannot verify")]);
 });

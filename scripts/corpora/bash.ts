@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SandboxMode, ToolCallResult } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
+import type { SandboxMode } from "@autonous/runtime/internal";
 import { describeResult } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
 import { inWorkspace } from "./workspace.ts";

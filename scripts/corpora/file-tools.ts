@@ -86,7 +86,7 @@ type Adapter = (args: Readonly<Record<string, unknown>>) => Readonly<Record<stri
 const ADAPTERS: Readonly<Record<string, Adapter>> = {
   edit: ({ old, new: replace, ...rest }) => ({ ...rest, find: old, replace }),
   find: ({ pattern, path = ".", ...rest }) => ({ ...rest, path, name_pattern: pattern }),
-  // There is no literal mode: the characters that mean something in a pattern are taken out of it.
+  // grep has no literal mode: escape the special characters.
   grep: ({ literal, pattern, ...rest }) => ({
     ...rest,
     pattern: literal === true ? String(pattern).replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&") : pattern,

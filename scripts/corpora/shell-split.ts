@@ -31,7 +31,7 @@ interface Question {
 }
 
 const asItIs = (expected: unknown): unknown => expected;
-/** They tell a substitution after the command that it stands in, we before it: the order is no part of the question. */
+/** They list a substitution after the command that contains it, we list it before: the order does not matter. */
 const inAnyOrder = (expected: unknown): unknown => (expected as readonly string[]).toSorted();
 
 const QUESTIONS: Readonly<Record<string, Question>> = {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { listSkills } from "@autonous/runtime";
+import { listSkills } from "@autonous/runtime/internal";
 import { readFrontMatter } from "../../packages/runtime/src/skills/front-matter.ts";
 import type { Verdict } from "./verdict.ts";
 

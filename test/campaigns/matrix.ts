@@ -1,6 +1,6 @@
 /** `npm run matrix -- --help` */
 import { parseArgs } from "node:util";
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import { scratchPlace, startService, until } from "../support/service.ts";
 import type { Place, Served } from "../support/service.ts";
 import { eventsOf } from "../support/telegram.ts";
@@ -63,7 +63,7 @@ function chosenRows(tools: readonly string[] | undefined): readonly MatrixRow[] 
   return MATRIX.filter(({ tool }) => tools.includes(tool));
 }
 
-/** The settings of whoever starts this are not the ones that are tried, and the token is nobody else's business. */
+/** The settings of the user's environment are not under test, and the token must not leak to other programs. */
 function clearSettings(): void {
   for (const name of Object.keys(process.env)) if (/^(AUTONOUS|TASK|TG|TOOL)_/.test(name)) delete process.env[name];
 }

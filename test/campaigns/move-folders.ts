@@ -8,7 +8,7 @@ import type { Sandbox } from "../../packages/runtime/src/machine/sandbox/sandbox
 
 const limits: CommandLimits = { memory_bytes: 2e9, processes: 128, file_bytes: 1e9, open_files: 1024 };
 
-/** Exchanges each folder with each of its links, without a pause. Prints how often when it is told to end. */
+/** Exchanges each folder with each of its links, without a pause. Prints how often when a signal ends it. */
 const MOVER = `
 use strict; use warnings;
 my $call = shift; my $count = 0; $| = 1; my $stop = 0;
@@ -36,7 +36,7 @@ interface MoveOptions {
   readonly onMoving: () => void;
 }
 
-/** Until it is told to end, which it takes as told by a signal to the command. */
+/** Runs until `signal` aborts, which is passed on as a signal to the command. */
 export async function moveFolders(sandbox: Sandbox, { root, flips, signal, onMoving }: MoveOptions): Promise<void> {
   const run = ["/usr/bin/perl", "-e", MOVER, `${RENAMEAT2[process.arch] ?? -1}`, ...flips] as const;
   const launch = (): Launch => sandbox.launch({ run, cwd: root });

@@ -1,8 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chainEvents, createRuntime, defineTool, EMPTY_TAIL } from "@autonous/runtime";
-import type { EventDraft, Journal, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
+import { createRuntime, defineTool } from "@autonous/runtime";
+import { chainEvents, EMPTY_TAIL } from "@autonous/runtime/internal";
+import type { Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
+import type { EventDraft, Journal } from "@autonous/runtime/internal";
 import { onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import type { ModelProvider, ModelRequest } from "../../packages/autonous/src/model/provider.ts";
@@ -34,7 +36,7 @@ export async function makeWorld(): Promise<World> {
   return { folder, events: [], results: new Map(), effects: new Map() };
 }
 
-/** A journal on the world. From its death on nothing is recorded, and nobody hears from the worker again. */
+/** A journal on the world. After its death nothing is recorded, and nothing more comes from the worker. */
 export function openJournal(world: World, death?: Death): Journal & { readonly died: Promise<void> } {
   const { promise: died, resolve: die } = Promise.withResolvers<void>();
   const never = new Promise<never>(() => {});

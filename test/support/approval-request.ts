@@ -17,7 +17,7 @@ export function makeRequest({ now, ...given }: Given): ApprovalRequest {
     tool: "bash",
     version: "1.0.0",
     risk: "high",
-    reason: "To run this somebody is asked",
+    reason: "Running this needs approval",
     rule: "profile:guarded:run",
     params: { cmd: "ls" },
     touches: [],

@@ -22,7 +22,7 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<Ended>;
-  /** Waits until so many lines are there on stdout, and gives them. Fails when the process ends before. */
+  /** Waits for `count` lines on stdout and returns them. Fails when the process ends before. */
   lines(count: number): Promise<string[]>;
 }
 

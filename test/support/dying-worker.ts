@@ -4,7 +4,8 @@
  */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineTool, headsFolder } from "@autonous/runtime";
+import { defineTool } from "@autonous/runtime";
+import { headsFolder } from "@autonous/runtime/internal";
 import type { Tool } from "@autonous/runtime";
 import { z } from "zod";
 import { createProvider } from "../../packages/autonous/src/model/choose.ts";
@@ -88,7 +89,7 @@ export async function doTheTask({ store, provider, root, state_dir, traces }: Wo
   if (log.length > 0) throw new Error(log.join("\n"));
 }
 
-/** Counts what is recorded, and dies where it is told. */
+/** Counts what is recorded, and dies at the given entry. */
 function dying(store: Store, { when, entry }: Death): Store {
   let recorded = 0;
   async function record<Result>(work: () => Promise<Result>, entriesOf: (result: Result) => number): Promise<Result> {

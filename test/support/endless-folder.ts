@@ -1,6 +1,6 @@
 /**
  * A preload (`--import`) that makes every folder endless, as a disk that never answers would: reading one goes on until
- * somebody stops it. Nothing of the program itself is replaced.
+ * the caller stops it. Nothing of the program itself is replaced.
  */
 import { Dir, Dirent } from "node:fs";
 

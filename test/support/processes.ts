@@ -81,7 +81,7 @@ export interface FoundProcess {
   readonly words: string;
 }
 
-/** Its command line. Throws where there is no such process. */
+/** The command line of a process. Throws when the process does not exist. */
 export function wordsOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ").trim();
 }

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { createFileChanger } from "../../packages/runtime/src/machine/files/file-changer.ts";
 import { createCommandWatch } from "../../packages/runtime/src/machine/watch/command-changes.ts";
 import type { CommandWatch, WatchRequest } from "../../packages/runtime/src/machine/watch/command-changes.ts";
-import type { TreeLimits } from "../../packages/runtime/src/machine/watch/tree-limits.ts";
+import type { TreeLimits } from "../../packages/runtime/src/machine/tree/tree-limits.ts";
 import type { CommandChanges } from "../../packages/runtime/src/contract/command-changes.ts";
 import { snapshot } from "../campaigns/undo/tree.ts";
 import { scratch } from "./scratch.ts";

@@ -1,7 +1,8 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createRuntime, locateState } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { locateState } from "@autonous/runtime/internal";
 import type { Runtime, RuntimeEvent, RuntimeOptions } from "@autonous/runtime";
 import { onTestFinished } from "vitest";
 

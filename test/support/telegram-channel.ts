@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeId, redact } from "@autonous/runtime";
-import type { EventDraft } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
+import type { EventDraft } from "@autonous/runtime/internal";
 import { onTestFinished } from "vitest";
 import { openTelegram } from "../../packages/autonous/src/channels/telegram/channel.ts";
 import type { Telegram, TelegramOptions } from "../../packages/autonous/src/channels/telegram/channel.ts";
@@ -22,7 +23,7 @@ export interface Place {
   readonly bell: Bell;
   readonly state_dir: string;
   readonly lines: string[];
-  /** Whether somebody was told to look for tasks, and how often. */
+  /** How often the queue was woken to look for tasks. */
   readonly woken: () => number;
   /** Opens the channel and sends the outbox by it; closed when the test ends. */
   open(options?: Partial<TelegramOptions>): Promise<Telegram>;

@@ -1,8 +1,9 @@
 /** Scenes of a chat that are played on the Telegram channel itself, for the pictures in docs/telegram.md. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeId, runPath } from "@autonous/runtime";
-import type { ApprovalRequest, EventDraft, EventType } from "@autonous/runtime";
+import { makeId, runPath } from "@autonous/runtime/internal";
+import type { ApprovalRequest } from "@autonous/runtime";
+import type { EventDraft, EventType } from "@autonous/runtime/internal";
 import type { Lease } from "../../packages/autonous/src/store/store.ts";
 import type { ChatMessage } from "../../tools/fake-telegram/server.ts";
 import { makeRequest } from "./approval-request.ts";
@@ -117,7 +118,7 @@ export const TABLE = "| file | lines |\n|---|---:|\n| a.ts | 120 |\n| 文件.ts 
 export const WIDE =
   "| tool | what it does |\n|---|---|\n| ls | lists the files of a folder, with their sizes |\n| bash | runs a command |";
 
-/** Somebody who may not use the bot, at first. */
+/** A user without access to the bot, at first. */
 export const EVE = { id: 7, first_name: "Eve", username: "eve" };
 
 export async function until(

@@ -62,7 +62,7 @@ export async function pressed(telegram: FakeTelegram, pressing: Parameters<FakeT
   for (;;) {
     const query = telegram.press(pressing);
     const { text } = await telegram.until(() => query.answer, "the press to be answered");
-    if (!text.includes("not on record yet")) return text;
+    if (!text.includes("not recorded yet")) return text;
   }
 }
 
@@ -78,7 +78,7 @@ export async function tasksOf(service: Served): Promise<readonly ListedTask[]> {
   return tasks.toReversed();
 }
 
-/** Every answer is out, and on record as such: whoever kills the service now has no reason to expect one again. */
+/** Every answer is sent, and recorded as sent: a service that is killed now must not send any of them again. */
 export async function allSent(service: Served): Promise<void> {
   await until(async () => {
     const details = (await tasksOf(service)).map(({ task_id }) => service.request(`/api/tasks/${task_id}`));

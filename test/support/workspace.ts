@@ -9,7 +9,7 @@ export interface Workspace extends Folder {
   /** Where its state is, once something was recorded. */
   readonly state_dir: string;
   readonly env: Readonly<Record<string, string>>;
-  /** The built command line in the workspace, with nobody at a terminal. */
+  /** The built command line in the workspace, without a terminal. */
   run(...words: readonly string[]): Promise<Ended>;
   json<T = Readonly<Record<string, unknown>>>(...words: readonly string[]): Promise<T>;
 }

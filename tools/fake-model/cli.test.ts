@@ -77,7 +77,7 @@ test("a vendor's address is given to the command, and printed", async () => {
   expect(await run(["--vendor", "kimi", ...print])).toMatchObject({ stdout: expect.stringMatching(/\d\/kimi\n$/) });
 });
 
-test("it serves until it is told to end, and logs without keys", async () => {
+test("it serves until it gets a signal to stop, and logs without keys", async () => {
   const child = spawn(process.execPath, [PROGRAM, "--log"]);
   onTestFinished(() => void child.kill("SIGKILL"));
   const ended = new Promise((resolve) => child.once("exit", resolve));

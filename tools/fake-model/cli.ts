@@ -25,8 +25,8 @@ generateContent, and refuses what those refuse. With a command: runs it with FAK
   --quirk <quirk>       the same for every request: text_call_hermes, finish_null:round=1
   --vendor <name>       FAKE_MODEL_URL is that vendor's: <url>/deepseek, to which clients add /v1
   --list                print the vendors and the quirks
-  --chaos <share>       so many of the requests go wrong, from 0 to 1
-  --seed <n>            of the chaos (1)
+  --chaos <share>       share of requests that fail, from 0 to 1
+  --seed <n>            random seed of --chaos (default 1)
   --key <key>           the one key that is right (any)
   --no-key              no key is needed
   --model <name>        a model that there is, again for more (any)

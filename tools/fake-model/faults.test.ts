@@ -156,7 +156,7 @@ for (const format of Object.keys(FORMATS) as FormatKey[]) {
       await expect(post(await once({ kind: "reset" }), format, { stream })).rejects.toThrow("fetch failed");
     });
 
-    test(`${format}: slow answers are whole${stream ? "" : ", not streamed"}`, async () => {
+    test(`${format}: slow answers arrive complete${stream ? "" : ", not streamed"}`, async () => {
       const server = await open({
         faults: [
           { kind: "slow_first_byte", ms: 5 },

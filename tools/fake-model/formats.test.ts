@@ -171,7 +171,7 @@ for (const { title: client, shows, create } of CLIENTS) {
       await expect(ask(model, [user("2")], true)).rejects.toThrow("the script is over, and this asks for round 2");
     });
 
-    test("arguments that are no JSON come as the model wrote them, where the format can say so", async () => {
+    test("arguments that are not valid JSON arrive as the model wrote them, if the format can express it", async () => {
       const server = await open({ script: { rounds: [{ calls: [{ name: "read", arguments_text: '{"path": ' }] }] } });
       const { stream } = await create(server.url).doStream({ prompt: [user("hello")], tools: TOOLS });
       const seen: string[] = [];

@@ -112,7 +112,7 @@ const STREAM_FAULTS: Readonly<Record<string, StreamFault>> = {
     ...planOf(frames, [...frames.slice(0, firstContent(frames) + 1), errorFrame], "ended"),
     frames: firstContent(frames) + 1,
   }),
-  // Whoever reads it stops there, and the server with it.
+  // The client stops reading there, so the server stops too.
   malformed_chunk: (frames) => ({
     ...planOf(frames, frames.toSpliced(firstContent(frames) + 1, 0, BROKEN), "ended"),
     frames: firstContent(frames) + 1,

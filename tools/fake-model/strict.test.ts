@@ -159,7 +159,7 @@ const REFUSED: readonly { format: FormatKey; title: string; place: string; value
   { format: "chat", title: "no tools in a list of them",   place: "tools", value: [], says: /^Invalid 'tools': empty array/ },
   { format: "chat", title: "a choice of no tools",         place: "tools", value: undefined, status: 200, says: /^$/ },
   { format: "chat", title: "a name with a dot",            place: "tools.0.function.name", value: "fs.read", says: /string does not match pattern/ },
-  { format: "chat", title: "a schema that is no object's", place: "tools.0.function.parameters", value: { type: "string" }, says: /^Invalid schema for function 'read': schema must be a JSON Schema of 'type: "object"', got 'type: "string"'/ },
+  { format: "chat", title: "a schema not of an object",    place: "tools.0.function.parameters", value: { type: "string" }, says: /^Invalid schema for function 'read': schema must be a JSON Schema of 'type: "object"', got 'type: "string"'/ },
   { format: "chat", title: "a schema with a type that is none", place: "tools.0.function.parameters.properties.path.type", value: "text", says: /In context=\('properties', 'path'\), "text" is not valid/ },
   { format: "chat", title: "a schema that is open, in strict mode", place: "tools.0.function", value: { name: "read", strict: true, parameters: PLAIN_SCHEMA }, says: /In context=\(\), 'additionalProperties' is required to be supplied and to be false/ },
   { format: "chat", title: "options of a stream that is none", place: "stream_options", value: { include_usage: true }, says: /only allowed when 'stream' is enabled/ },

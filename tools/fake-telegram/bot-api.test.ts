@@ -7,7 +7,7 @@ import type { Answer } from "./support.ts";
 const REFUSED: readonly { title: string; method?: string; parameters: object; status?: number; says: string | RegExp }[] = [
   { title: "a method that there is not",     method: "sendPigeon", parameters: {}, status: 404, says: "Not Found: method not found" },
   { title: "no chat",                        parameters: { text: "x" }, says: "Bad Request: chat_id is empty" },
-  { title: "a chat that nobody began",       parameters: { chat_id: 77, text: "x" }, says: "Bad Request: chat not found" },
+  { title: "a chat that was never started",  parameters: { chat_id: 77, text: "x" }, says: "Bad Request: chat not found" },
   { title: "a chat that is not a number",    parameters: { chat_id: {}, text: "x" }, says: "Bad Request: chat not found" },
   { title: "no text",                        parameters: { chat_id: 42 }, says: "Bad Request: message text is empty" },
   { title: "white space",                    parameters: { chat_id: 42, text: " \n\t" }, says: "Bad Request: message text is empty" },
@@ -33,7 +33,7 @@ const REFUSED: readonly { title: string; method?: string; parameters: object; st
   { title: "an edit of what a person said",  method: "editMessageText", parameters: { chat_id: 42, message_id: 1, text: "x" }, says: "Bad Request: message can't be edited" },
   { title: "an edit of nothing named",       method: "editMessageText", parameters: { chat_id: 42, text: "x" }, says: "Bad Request: message identifier is not specified" },
   { title: "to delete what is not there",    method: "deleteMessage", parameters: { chat_id: 42, message_id: 999 }, says: "Bad Request: message to delete not found" },
-  { title: "to answer a press of nobody",    method: "answerCallbackQuery", parameters: { callback_query_id: "1" }, says: "Bad Request: query is too old and response timeout expired or query ID is invalid" },
+  { title: "to answer an unknown press",     method: "answerCallbackQuery", parameters: { callback_query_id: "1" }, says: "Bad Request: query is too old and response timeout expired or query ID is invalid" },
   { title: "an action that is none",         method: "sendChatAction", parameters: { chat_id: 42, action: "dancing" }, says: "Bad Request: wrong parameter action in request" },
   { title: "a command in capitals",          method: "setMyCommands", parameters: { commands: [{ command: "Help", description: "x" }] }, says: "Bad Request: BOT_COMMAND_INVALID" },
   { title: "a command that says nothing",    method: "setMyCommands", parameters: { commands: [{ command: "help", description: "" }] }, says: "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID" },

@@ -40,7 +40,7 @@ for (const { words, says } of WRONG) {
   });
 }
 
-test("it serves until it is told to end; a person talks to the bot by hand", async () => {
+test("it serves until it gets a signal to stop; a person talks to the bot by hand", async () => {
   const child = spawn(process.execPath, [PROGRAM, "--log"]);
   onTestFinished(() => void child.kill("SIGKILL"));
   const ended = new Promise((resolve) => child.once("exit", resolve));

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
-import { checkRoots, locateState, ToolError } from "@autonous/runtime";
-import type { ProfileName } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { checkRoots, locateState } from "@autonous/runtime/internal";
+import type { ProfileName } from "@autonous/runtime/internal";
 import { loadConfiguration } from "./config/load.ts";
 import { SERVICE_MODULES } from "./config/service-modules.ts";
 import type { NamedModule } from "./config/service-modules.ts";
@@ -13,32 +14,32 @@ export { CannotServe } from "./service/context.ts";
 export interface ServiceOptions {
   /** Absolute paths of the folders that tools may touch. */
   readonly roots: readonly string[];
-  /** Where the record is kept, out of every tool's reach. Default: a folder of the user's state directory, named after the working folder. */
+  /** State folder for the records, off limits to all tools. Default: in the user's state directory, named after the working folder. */
   readonly state_dir?: string;
-  /** The port on 127.0.0.1; 0 takes a free one. Default: 8787. */
+  /** Port on 127.0.0.1; 0 picks a free one. Default: 8787. */
   readonly port?: number;
   readonly model?: string;
   readonly profile?: ProfileName;
   /**
-   * Files that export tools and handlers (`tools`, `onCheckpoint`, `onReverseThinking`). The worker is a process of its own,
-   * so it loads them; as they are when the service is created, and not after a change.
+   * Files that export tools and handlers (`tools`, `onCheckpoint`, `onReverseThinking`). The worker process loads them.
+   * Files that change after the service was created are refused.
    */
   readonly modules?: readonly string[];
-  /** Told what a person who runs the service should know, a line at a time. Default: stderr. */
+  /** Receives messages for the operator, one line at a time. Default: stderr. */
   readonly log?: (line: string) => void;
 }
 
 export interface Service {
   readonly url: string;
-  /** Every request to `/api` has to carry it: `Authorization: Bearer <token>`. */
+  /** Required for every request to `/api`: `Authorization: Bearer <token>`. */
   readonly token: string;
-  /** Lets the tasks in hand be finished, for a while, then ends everything. What is queued is done at the next start. */
+  /** Waits up to the grace period for running tasks, then ends everything. Queued tasks run at the next start. */
   close(): Promise<void>;
 }
 
 /**
- * The service inside another program: queue, worker process and HTTP on 127.0.0.1. What is not given comes from the
- * environment, the user's configuration and the defaults. Throws with every problem when that cannot work.
+ * Runs the service inside another program: queue, worker process and HTTP on 127.0.0.1. Missing options come from the
+ * environment, the user's configuration and the defaults. Throws an error that lists every problem.
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { roots, problems } = checkRoots(options.roots);
@@ -50,7 +51,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ...(await variableForModules(options.modules ?? [])),
   };
   const { settings } = loadConfiguration(environment);
-  await createProvider(settings.model); // or every worker would fail by it
+  await createProvider(settings.model); // fail now instead of in every worker
   const state_dir = locateState({ workspace: process.cwd(), state_dir: settings.state_dir });
   const log = options.log ?? ((line) => void process.stderr.write(`${line}\n`));
   const { url, token, close } = await startService({ roots, state_dir, settings, environment, log });
@@ -63,7 +64,7 @@ function variablesFor({ state_dir, port, model, profile }: ServiceOptions): Reco
   return Object.fromEntries(set.map(([name, value]) => [SETTINGS[name as keyof typeof given].variable, String(value)]));
 }
 
-/** Loaded here once, so that `createService` reports what is wrong with one. */
+/** Loads the modules once here, so that `createService` reports their problems. */
 async function variableForModules(paths: readonly string[]): Promise<Record<string, string>> {
   if (paths.length === 0) return {};
   const { bindModule } = await import("./config/module-files.ts");

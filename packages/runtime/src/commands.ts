@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { LazyChanger } from "./lazy-changer.ts";
-import type { SandboxReport } from "./inspect.ts";
+import type { LazyChanger } from "./late/lazy-changer.ts";
+import type { SandboxReport } from "./runs/inspect.ts";
 import { NO_CHANGES } from "./contract/command-changes.ts";
 import type { CommandChanges, CommandLook } from "./contract/command-changes.ts";
 import type {
@@ -14,17 +14,17 @@ import type {
   OutputRedactor,
   WatchedEnd,
 } from "./contract/processes.ts";
-import { DEFAULTS } from "./defaults.ts";
+import { DEFAULTS } from "./options/defaults.ts";
 import type { RunProgram } from "./contract/skills.ts";
 import type { CommandWatch, WatchRequest } from "./machine/watch/command-changes.ts";
 import type { ClosedPaths } from "./policy/closed-paths.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
-import type { Processes } from "./machine/processes/processes.ts";
+import type { Processes } from "./machine/processes.ts";
 import { COMMAND_VIEWS } from "./policy/command-view.ts";
 import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
-import { GitPlacesReader } from "./machine/files/git-places.ts";
-import { stateFolders } from "./machine/files/state-folders.ts";
-import { hostPlaces } from "./machine/files/own-program.ts";
+import { GitPlacesReader } from "./machine/system/git-places.ts";
+import { stateFolders } from "./machine/system/state-folders.ts";
+import { hostPlaces } from "./machine/system/own-program.ts";
 import { makePackageCaches } from "./machine/sandbox/package-caches.ts";
 import { noteHidden } from "./machine/git/tracked-files.ts";
 import { ToolError } from "./protocol/errors.ts";
@@ -36,7 +36,7 @@ interface CommandsOptions {
   readonly cwd: string;
   readonly changer: LazyChanger;
   readonly redactor?: Redactor;
-  /** Names that commands may reach, where they ask for the network. */
+  /** Hosts that commands may reach, if they request network access. */
   readonly network_allow: readonly string[];
   readonly sandbox?: SandboxMode;
   readonly profile?: ProfileName;
@@ -51,13 +51,13 @@ interface CommandsOptions {
 interface CallFacts extends Omit<WatchRequest, "background"> {
   readonly touches: readonly ResolvedTouch[];
   readonly commands: readonly NamedCommand[];
-  /** What rules close to the commands of this call. */
+  /** The paths that rules close to the commands of this call. */
   readonly closedPaths: () => Promise<ClosedPaths | undefined>;
 }
 
-/** What runs commands, loaded and tried when the first one is asked about: most processes run none. */
+/** Runs commands. Loaded and probed on first use: most processes run no command. */
 export class Commands {
-  /** The workspace whose `sandbox` says what is in force, once that is known. */
+  /** The workspace; its `sandbox` is set once it is known. */
   readonly workspace: WorkspaceContext;
   readonly #options: CommandsOptions;
   #level = "none";
@@ -80,7 +80,7 @@ export class Commands {
     };
   }
 
-  /** Finds out what commands would run in. Throws `SandboxUnavailable` where one is required and there is none. */
+  /** Determines the sandbox for commands. Throws `SandboxUnavailable` if one is required and none is available. */
   async prepare(): Promise<void> {
     const sandbox = await (await this.#load()).sandbox();
     this.#level = sandbox.level;
@@ -91,7 +91,7 @@ export class Commands {
     );
   }
 
-  /** Puts on record what commands of killed processes changed. Costs one look into each of two folders otherwise. */
+  /** Records the changes of commands whose process was killed. Otherwise costs two directory lookups. */
   async recover(): Promise<void> {
     const { state_dir } = this.#options;
     if (!hasEntries(join(state_dir, "running")) && !hasEntries(stateFolders(state_dir).looks)) return;
@@ -100,7 +100,7 @@ export class Commands {
     await recoverCommands({ state_dir, workspace: this.workspace, loadChanger });
   }
 
-  /** Tries to get out of the sandbox, in every way that is known here. */
+  /** Tries all known ways to escape from the sandbox. */
   async inspect(): Promise<SandboxReport> {
     const processes = await this.#load();
     const sandbox = await processes.sandbox();
@@ -129,7 +129,7 @@ export class Commands {
     };
   }
 
-  /** Runs a program of a skill, in folders of the runtime's own. */
+  /** Runs a skill script in folders of the runtime. */
   programsFor(call: CallFacts): RunProgram {
     return async (command, options) =>
       await this.#runWatched(call, async (processes) => {
@@ -181,7 +181,7 @@ export class Commands {
     return { ...end, changes: await look.after() };
   }
 
-  /** What of the files that run later it may change. One in the background gets nothing of it. */
+  /** Which files that run later the command may change. Background commands may change none. */
   async #opensFor({ commands, confirmed = false }: CallFacts): Promise<Command["opens"]> {
     const { openedPlaces } = await (this.#places ??= import("./policy/opened-places.ts"));
     const { roots, home, git_places = [] } = this.workspace;
@@ -200,7 +200,7 @@ export class Commands {
     }
   }
 
-  /** What a command changes is found by looking before and after it, unless it cannot write to the roots at all. */
+  /** Finds a command's changes by comparing the files before and after, unless it cannot write to the roots at all. */
   async #lookBefore(call: CallFacts & Pick<WatchRequest, "background" | "opens">): Promise<CommandLook> {
     const { level } = await (await this.#load()).sandbox();
     if (level !== "none" && isReadOnlyCall(call)) return NO_LOOK;
@@ -223,7 +223,7 @@ export class Commands {
   }
 
   async #make(): Promise<Processes> {
-    const { Processes: Maker } = await import("./machine/processes/processes.ts");
+    const { Processes: Maker } = await import("./machine/processes.ts");
     const { workspace } = this;
     const { sandbox: mode = "auto", state_dir, redactor } = this.#options;
     const { profile = "guarded", command_limits: limits = {} } = this.#options;
@@ -249,17 +249,17 @@ function hasEntries(folder: string): boolean {
 
 const NO_LOOK: CommandLook = { after: () => Promise.resolve(NO_CHANGES), drop() {} };
 
-/** By its words. In a sandbox the roots are mounted read-only for it, so that nothing rests on them. */
+/** Derived from the words of the command; nothing relies on it, since the sandbox also mounts the roots read-only. */
 function isReadOnlyCall({ commands }: CallFacts): boolean {
   return commands.length > 0 && commands.every(({ read_only }) => read_only);
 }
 
-/** What rules close to a command; nothing below the roots may be written where they say so, or it writes nothing. */
+/** The paths closed to a command. A read-only command may write nothing below the roots. */
 function closedBy(closes: ClosedPaths | undefined, read_only: boolean): Pick<Command, "closes" | "read_only"> {
   return closes === undefined ? { read_only } : { closes, read_only: read_only || closes.read_only };
 }
 
-/** What a rule hides from a sandboxed command cannot be its change, and is not named to whoever may not read it. */
+/** Drops hidden paths: a sandboxed command cannot have changed them, and a caller may not see their names. */
 function withoutHidden(look: CommandLook, closes: ClosedPaths): CommandLook {
   const isShown = ({ real }: { readonly real: string }): boolean => closes.judge(real, false) !== "hide";
   return {
@@ -275,7 +275,7 @@ function withoutHidden(look: CommandLook, closes: ClosedPaths): CommandLook {
   };
 }
 
-/** The redactor for bytes that come in pieces. */
+/** A redactor for bytes that arrive in chunks. */
 function forOutput(redactor: Redactor): OutputRedactor {
   return {
     text: (text) => redactor.redact(text).text,
@@ -290,7 +290,7 @@ function forOutput(redactor: Redactor): OutputRedactor {
   };
 }
 
-/** Where the declared folder led when it was judged; whoever starts a command there verifies that it still does. */
+/** The real path of the declared folder at evaluation time; verified again when a command starts there. */
 function folderOf(workdir: string, touches: readonly ResolvedTouch[]): string {
   const touch = touches.find(({ path, access }) => path === workdir && access === "list");
   if (touch !== undefined) return touch.real;

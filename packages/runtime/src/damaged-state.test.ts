@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, headsFolder, verifyAudit } from "@autonous/runtime";
+import { createRuntime, verifyAudit } from "@autonous/runtime";
+import { headsFolder } from "@autonous/runtime/internal";
 import type { Runtime, ToolCallResult } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../test/support/scratch.ts";

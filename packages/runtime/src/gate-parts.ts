@@ -1,22 +1,22 @@
 import { hash } from "node:crypto";
-import { ownActor } from "./actor.ts";
+import { ownActor } from "./runs/actor.ts";
 import type { Commands } from "./commands.ts";
 import type { ApprovalKeeper } from "./contract/approvals.ts";
 import type { Clock } from "./contract/host.ts";
 import type { Tool } from "./contract/tool.ts";
-import { DEFAULTS } from "./defaults.ts";
+import { DEFAULTS } from "./options/defaults.ts";
 import type { DecidingParts } from "./gate/call.ts";
-import { createMemoryQuotas } from "./gate/memory-quotas.ts";
-import { Quotas } from "./gate/quota.ts";
+import { createMemoryQuotas } from "./gate/quota/memory-quotas.ts";
+import { Quotas } from "./gate/quota/quota.ts";
 import type { Registry } from "./gate/registry.ts";
 import { runPath } from "./journal/run-folder.ts";
-import type { LazyChanger } from "./lazy-changer.ts";
-import { createLazyNetwork } from "./lazy-network.ts";
-import { createLazySearch } from "./lazy-search.ts";
-import type { LazySkills } from "./lazy-skills.ts";
+import type { LazyChanger } from "./late/lazy-changer.ts";
+import { createLazyNetwork } from "./late/lazy-network.ts";
+import { createLazySearch } from "./late/lazy-search.ts";
+import type { LazySkills } from "./late/lazy-skills.ts";
 import { createToolFiles } from "./machine/files/files.ts";
-import { openOwnFile } from "./machine/files/open-file.ts";
-import { resolvePath } from "./machine/files/resolve.ts";
+import { openOwnFile } from "./machine/system/open-file.ts";
+import { resolvePath } from "./machine/system/resolve.ts";
 import { trackedFiles } from "./machine/git/tracked-files.ts";
 import { createCursors } from "./output/cursor.ts";
 import { pathFor } from "./paths/inside.ts";
@@ -28,11 +28,11 @@ import { canonicalJson } from "./protocol/canonical.ts";
 import type { PolicyConfiguration } from "./protocol/configuration.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
-import type { RuntimeOptions } from "./runtime-options.ts";
-import { readKey } from "./start.ts";
-import type { Started } from "./start.ts";
+import type { RuntimeOptions } from "./options/runtime-options.ts";
+import { readKey } from "./start/start.ts";
+import type { Started } from "./start/start.ts";
 
-/** What a runtime is made of, beside its options. */
+/** The parts of a runtime, in addition to its options. */
 export interface Made {
   readonly registry: Registry;
   readonly started: Started;
@@ -45,7 +45,7 @@ export interface Made {
   readonly skills: LazySkills;
 }
 
-/** What the gate works with, but for what is a run's own. */
+/** The dependencies of the gate that all runs share. */
 export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
   const { registry, started, clock, commands, configuration, redactor, approvals } = made;
   const { cwd, state_dir } = started;
@@ -80,7 +80,7 @@ export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts 
     trackedIn: trackedFiles,
     ...handleParts(made),
     prepareCommands: async () => {
-      if (options.looking === true) started.makeState(); // the sandbox is tried from there
+      if (options.looking === true) started.makeState(); // the sandbox is probed from there
       await commands.prepare();
     },
     denylist: options.bash_denylist ?? "",
@@ -90,7 +90,7 @@ export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts 
   };
 }
 
-/** The handles of calls, and what the gate asks the machine about files and skills. */
+/** The handles of calls, and the gate's access to files and skills. */
 function handleParts({
   started,
   changer,
@@ -119,7 +119,7 @@ function handleParts({
       }),
     }),
     async baseOf(real, signal) {
-      const { baseOf } = await import("./machine/files/base-of.ts"); // few calls are asked about
+      const { baseOf } = await import("./machine/system/base-of.ts"); // lazy: few calls need approval
       return await baseOf(real, signal);
     },
     findScript: async (touch, signal) => await skills.findScript(touch, signal),
@@ -136,7 +136,7 @@ function decisionSettings(
   return { profile, configuration, ...(origins && { origins }), ...(projects && { projects }) };
 }
 
-/** Of what decides: where a rule stands does not, nor what was agreed to, nor how much may be used. */
+/** A hash of everything that affects decisions; not of rule origins, given approvals or quotas. */
 function versionOf({ profile, configuration, projects = [] }: DecisionSettings): string {
   const deciding = ({ approve: _approve, quotas: _quotas, ...rest }: PolicyConfiguration) => rest;
   const ofProjects = projects.map((project) => deciding(project.configuration));

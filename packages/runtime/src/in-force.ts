@@ -1,16 +1,16 @@
-import { callOnce } from "./call-claims.ts";
+import { callOnce } from "./runs/call-claims.ts";
 import type { Tool } from "./contract/tool.ts";
-import type { ActiveSkills } from "./gate/active-skills.ts";
+import type { ActiveSkills } from "./gate/steps/active-skills.ts";
 import type { CallOptions, DecidingParts } from "./gate/call.ts";
-import type { Opened } from "./gate/open-call.ts";
-import { unopenedResult } from "./gate/record-end.ts";
+import type { Opened } from "./gate/steps/open-call.ts";
+import { unopenedResult } from "./gate/steps/record-end.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
 import { isInForce } from "./policy/tools-in-force.ts";
 import type { ToolCallInput } from "./protocol/call.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { ToolCallResult } from "./protocol/result.ts";
-import type { Run, Runs } from "./runs.ts";
-import type { Runtime } from "./runtime-options.ts";
+import type { Run, Runs } from "./runs/runs.ts";
+import type { Runtime } from "./options/runtime-options.ts";
 import { describeTool } from "./tool-info.ts";
 import type { ToolInfo } from "./tool-info.ts";
 
@@ -24,11 +24,11 @@ interface CallerParts {
 type Caller = (
   request: ToolCallInput,
   options?: CallOptions,
-  /** `byPerson`: no agent asks, so no skill restricts. */
+  /** `byPerson`: the call does not come from an agent, so no skill restricts it. */
   how?: { readonly byPerson?: boolean },
 ) => Promise<ToolCallResult>;
 
-/** Makes calls, each under what the skills that are active leave to its task. */
+/** Makes calls, each restricted by the active skills of its task. */
 export function makeCaller({ open, runs, shared, looking }: CallerParts): Caller {
   return async (request, options = {}, { byPerson = false } = {}) => {
     const opened = open(request);
@@ -48,12 +48,14 @@ function onlyLooking(): ToolError {
   return new ToolError("InvalidArguments", 'Cannot call a tool: the runtime was created with "looking"');
 }
 
-/** What the skills that are active leave of the workspace's tools, for the task of this call. */
+/** The workspace with the tools that the active skills allow for the task of this call. */
 export function workspaceOf({ request }: Opened, { active }: Pick<Run, "active">): Pick<DecidingParts, "workspace"> {
   return { workspace: active.workspaceFor(request.task_id ?? null) };
 }
 
-/** Asked for with every request to a model: described again only when a tool was registered, or a skill became active. */
+/**
+ * Called for every model request, so the descriptions are cached until a tool is registered or a skill becomes active.
+ */
 export function toolsInForce({ registry, settings }: DecidingParts, active: ActiveSkills): Runtime["tools"] {
   const known = new WeakMap<
     WorkspaceContext,

@@ -1,128 +1,20 @@
+/** The public API for embedding programs. docs/library.md documents each name. */
 export { createRuntime } from "./runtime.ts";
-export { DEFAULTS } from "./defaults.ts";
-export { inspectSandbox, listSkills } from "./inspect.ts";
-export { surveyWorkspace } from "./survey-workspace.ts";
-export type { WorkspaceSurvey } from "./survey-workspace.ts";
-export { readNotes } from "./read-notes.ts";
-export type { ProjectNote, ProjectNotes, SkippedNote } from "./contract/notes.ts";
-export { cutAfter, shareOut } from "./output/share-out.ts";
-export type { GitState } from "./machine/git/git-state.ts";
-export type { SandboxReport } from "./inspect.ts";
-export type { ChangesFilter, EventFilter, Explanation, FileDiff, Runtime, RuntimeOptions } from "./runtime-options.ts";
-export { openApprovals } from "./lazy-approvals.ts";
-export { adoptOldState, findOldState, migrateState, migrationText, orphanedStates } from "./migrate-state.ts";
-export type { Migration } from "./migrate-state.ts";
-export { checkState, isUnusedState, locateState, openState, splitRootsOf } from "./state-place.ts";
-export type { StateCheck, StateWish } from "./state-place.ts";
+export type { Explanation, Runtime, RuntimeOptions } from "./options/runtime-options.ts";
 export type { ToolInfo } from "./tool-info.ts";
-export { ruleFor } from "./policy/grant-rule.ts";
-export type { CheckVerdict, Decision, DecisionSettings, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
-export { mergeTrusted, narrowBy } from "./policy/layers.ts";
-export { matchPerson } from "./policy/rule-conditions.ts";
-export type { CallOptions, Progress } from "./gate/call.ts";
-
+export type { Decision } from "./policy/decide.ts";
+export type { CallOptions } from "./gate/call.ts";
 export { defineTool } from "./contract/tool.ts";
-export type { JsonSchema, Tool, ToolDeclaration, ToolOutput, Touch } from "./contract/tool.ts";
-export type { ToolContext, ToolFiles } from "./contract/context.ts";
-export type { SkillEntry, SkillIdentity, SkillIndex } from "./contract/skills.ts";
-export type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
-export type { ApprovalFilter, ApprovalKeeper } from "./contract/approvals.ts";
-export type { MemoryEntry, MemoryKeeper, MemoryPage } from "./contract/memory.ts";
-export type { AppendOptions, CallState, Journal, OpenJournal, StartCommit } from "./contract/journal.ts";
-export { COUNTED } from "./protocol/counted.ts";
-export type { Counts, QuotaHolder, QuotaKeeper, QuotaUse } from "./contract/quotas.ts";
-export { APPROVAL_STATES, canBecome } from "./protocol/approval-states.ts";
-export type { ApprovalState } from "./protocol/approval-states.ts";
-
-export { boundList, boundText } from "./protocol/bounds.ts";
+export type { Tool, ToolDeclaration, ToolOutput, Touch } from "./contract/tool.ts";
+export type { ToolContext } from "./contract/context.ts";
+export type { OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 export { ERRORS, ToolError } from "./protocol/errors.ts";
-export type { ErrorClass, ErrorCode } from "./protocol/errors.ts";
-export { faultReason } from "./protocol/program-fault.ts";
-export { makeId, makeTraceId } from "./protocol/ids.ts";
-export { REDACTION_MARKER } from "./protocol/marker.ts";
-export { isStorageRef } from "./protocol/storage-ref.ts";
-export { canonicalJson } from "./protocol/canonical.ts";
-export { locateJson, parseStrictJson } from "./protocol/json-places.ts";
-export type { LocatedJson } from "./protocol/json-places.ts";
-export { EVENTS, FIRST_HASH } from "./protocol/events.ts";
-export { runtimeEvent } from "./protocol/event-record.ts";
-export { parseEvent } from "./protocol/event-record.ts";
-export type { EventDraft, RuntimeEvent } from "./protocol/event-record.ts";
-export type { EventType } from "./protocol/events.ts";
-export { auditRecord } from "./protocol/audit.ts";
-export type { Actor, AuditRecord } from "./protocol/audit.ts";
-export { approvalAnswer, approvalRequest, reverseThinking } from "./protocol/approval.ts";
-export type {
-  Approval,
-  ApprovalAnswer,
-  ApprovalRequest,
-  Grant,
-  GrantOffer,
-  GrantPattern,
-  ReverseThinking,
-} from "./protocol/approval.ts";
-export type { AttachedFile } from "./protocol/attachment.ts";
-export { labelled, makeInputSchema } from "./protocol/call.ts";
-export { toolCallResult } from "./protocol/result.ts";
+export type { ErrorCode } from "./protocol/errors.ts";
+export type { RuntimeEvent } from "./protocol/event-record.ts";
+export type { ApprovalAnswer, ApprovalRequest } from "./protocol/approval.ts";
 export type { CallError, ToolCallResult } from "./protocol/result.ts";
-export type { Label, ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
-export { checkConfiguration } from "./policy/check-configuration.ts";
-export { makePolicySchema, PROFILE_NAMES, SANDBOX_MODES } from "./protocol/configuration.ts";
-export type {
-  PolicyConfiguration,
-  PolicyRule,
-  ProfileName,
-  Quota,
-  ReverseThinkingOrder,
-  SandboxMode,
-} from "./protocol/configuration.ts";
-
-export { forgetOpenApprovals, hasOpenApproval, writeRunApprovals } from "./journal/approval-file.ts";
-export { chainEvents, EMPTY_TAIL, hashOfEvent, sealOf } from "./journal/hash-chain.ts";
-export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads, userStateFolder } from "./journal/heads.ts";
-export { homeFolder } from "./own-files/home-folder.ts";
-export { NotAFileError, openOwnFile, readOwnText } from "./own-files/read-own-file.ts";
-export { createKeyFile, openRecordKey, readRecordKey } from "./journal/record-key.ts";
-export { JsonlJournal } from "./journal/jsonl-journal.ts";
-export { readLines } from "./journal/lines.ts";
-export { Prunings, pruningsFile, readPrunings } from "./journal/prunings.ts";
-export type { Gone, PrunedRun, RestoredPayload } from "./journal/prunings.ts";
-export { dropUnfinished, isRunId, runPath, syncFolder } from "./journal/run-folder.ts";
-export { buildTree } from "./journal/tree.ts";
-export type { EventNode } from "./journal/tree.ts";
-export { summarizeRun, verifyAudit, verifyEvents } from "./journal/verify.ts";
-export type { AuditVerdict, UnreadableEvent } from "./journal/verify.ts";
-export type { AuditProblem } from "./journal/chain-check.ts";
-
-export {
-  countChanges,
-  listUndoLogs,
-  objectBytesOf,
-  pruneUndoLog,
-  removeOldPruned,
-  sweepUndoObjects,
-} from "./machine/files/prune-undo.ts";
-export { removeUnused } from "./machine/state/bind-folder.ts";
-export { hasState } from "./machine/state/move-state.ts";
-export { proxyFor } from "./machine/network/environment-proxy.ts";
-export type { EnvironmentProxy } from "./machine/network/environment-proxy.ts";
-export { checkRoots, splitRoots } from "./machine/files/roots.ts";
-export { configurationFolder } from "./machine/skills/places.ts";
-export { endOwnCommands, isRunByCall, sweepLost } from "./machine/processes/marks.ts";
-export { machineFacts, machineLimits } from "./machine/processes/machine-limits.ts";
-export type { CommandLimits } from "./contract/processes.ts";
-export { findOnPath, findProgram, PROGRAMS } from "./machine/processes/programs.ts";
-export type { ProgramName } from "./machine/processes/programs.ts";
-export { isInside } from "./paths/inside.ts";
-export { nearestNames } from "./gate/nearest.ts";
-export { unifiedDiff } from "./edits/unified-diff.ts";
-export { interruptedEnd } from "./gate/interrupted.ts";
-export { isParked } from "./gate/parked.ts";
-export { isToolSearch, toolsFoundBy } from "./tools/tool-search.ts";
-export { showPlainly, showPlainlyLines } from "./output/look-alikes.ts";
-export { dropHidden, makeVisible, makeVisibleLines, visibleJson } from "./output/visible.ts";
+export type { ToolCallInput } from "./protocol/call.ts";
+export type { PolicyConfiguration, PolicyRule } from "./protocol/configuration.ts";
+export { verifyAudit } from "./journal/verify.ts";
+export type { AuditVerdict } from "./journal/verify.ts";
 export { redact } from "./redact/redact.ts";
-export { createRedactStream } from "./redact-stream.ts";
-export { secretsOf } from "./secrets.ts";
-export { recogniseContent } from "./text/kinds.ts";
-export { isBuiltInTool } from "./tools/all.ts";

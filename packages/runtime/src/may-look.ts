@@ -3,7 +3,7 @@ import { decide } from "./policy/decide.ts";
 import type { Decision } from "./policy/decide.ts";
 import type { DecisionSettings, ToolFacts, WorkspaceContext } from "./policy/facts.ts";
 
-/** What is looked at before a run, for the model that is told about it. */
+/** Options for reading the workspace before a run, to describe it to a model. */
 export interface LookOptions {
   readonly roots: readonly string[];
   readonly cwd?: string;
@@ -23,7 +23,7 @@ interface Look {
   readonly path: string;
 }
 
-/** What the policy says to `ls` or `read` of a path: what is not ALLOW is not told to a model either. */
+/** The policy's decision for `ls` or `read` of a path: only what is ALLOW is shown to a model. */
 export function mayLook({ access, path }: Look, workspace: WorkspaceContext, settings: DecisionSettings): Decision {
   const touch = { path, real: path, access, show_sensitive: false, exists: true };
   return decide({ tool: LOOKING[access], risk: "low", touches: [touch] }, workspace, settings);

@@ -1,7 +1,8 @@
 /** A person's own skills lie outside the roots: their files can be read, and nothing around them. */
 import { mkdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { AuditRecord, RuntimeOptions } from "@autonous/runtime";
+import type { RuntimeOptions } from "@autonous/runtime";
+import type { AuditRecord } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { scratch } from "../../../test/support/scratch.ts";
 
@@ -59,8 +60,8 @@ test("read_skill gives any file of a skill, paged, and names images; only files 
   expect((await file("forms.md", { cursor })).error?.code).toBe("InvalidCursor");
   for (const path of ["../notes.txt", "/etc/passwd", "references/../../notes.txt"])
     expect((await file(path)).error?.code).toBe("PathTraversalBlocked");
-  expect((await file("references/out.md")).error?.message).toMatch(/leads outside the folder of skills/);
-  expect((await file("id_rsa")).error?.message).toMatch(/closed to every tool/);
+  expect((await file("references/out.md")).error?.message).toMatch(/points outside the skills folder/);
+  expect((await file("id_rsa")).error?.message).toMatch(/off limits to all tools/);
   expect((await file("none.md")).error).toMatchObject({
     code: "NotFound",
     message: expect.stringMatching(/"forms.md"/),

@@ -5,13 +5,13 @@ import { createRedactor } from "./redact/redact.ts";
 interface RedactStreamOptions {
   readonly known?: Iterable<string>;
   /**
-   * For people who watch: after so many milliseconds without text, a last word is given out that waits for what follows
-   * it and does not read as the start of a secret. Left out: it waits.
+   * For live display: after this many milliseconds without input, releases a held-back last word that does not look
+   * like the start of a secret. Omitted: it is held back.
    */
   readonly pause_ms?: number;
 }
 
-/** A stream that takes text in pieces of any size and gives it back redacted. A secret cut by the border of two pieces does not get through. */
+/** A transform stream that redacts text. Secrets that span two chunks are found too. */
 export function createRedactStream({ pause_ms, ...options }: RedactStreamOptions = {}): Transform {
   const redactor = createRedactor(options).stream();
   const decoder = new StringDecoder("utf8");

@@ -97,7 +97,7 @@ const BAD_REQUESTS = [
   { title: "something that is no JSON",     request: { name: "ls", args: { path: ".", limit: 1n } },                         code: "InvalidArguments",   says: /"limit" is a bigint/ },
   { title: "not a number",                  request: { name: "ls", args: { limit: Number.NaN } },                            code: "InvalidArguments",   says: /NaN/ },
   { title: "a date",                        request: { name: "ls", args: { path: new Date() } },                             code: "InvalidArguments",   says: /plain data/ },
-  { title: "a newer major version",         request: { name: "ls", args: {}, version: "9.0.0" },                             code: "VersionUnsupported", says: /served are 1\.0\.0/ },
+  { title: "a newer major version",         request: { name: "ls", args: {}, version: "9.0.0" },                             code: "VersionUnsupported", says: /supported: 1\.0\.0/ },
   { title: "a version that is none",        request: { name: "ls", args: {}, version: "latest" },                            code: "VersionUnsupported", says: /"latest"/ },
 ] as const;
 
@@ -476,7 +476,7 @@ test("output over the limits is cut, said, and whole on disk with its hash", asy
     data: {},
     meta: { data_ref: expect.stringMatching(/^observations\//) as string },
   });
-  expect(payload?.stdout).toMatch(/line 1998\n\[cut here; the whole output is in observations\/call_/);
+  expect(payload?.stdout).toMatch(/line 1998\n\[truncated; full output: observations\/call_/);
   const kept = readFileSync(join(runtime.state_dir, "runs", runtime.run_id, payload?.storage_ref ?? ""), "utf8");
   expect(kept).toBe(`${whole}--- stderr ---\ncareful\n`);
   expect(createHash("sha256").update(kept).digest("hex")).toBe(payload?.sha256);

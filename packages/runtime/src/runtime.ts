@@ -1,44 +1,47 @@
-import { checkOptions } from "./check-options.ts";
+import { checkOptions } from "./options/check-options.ts";
 import { Commands } from "./commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { UndoKeeper } from "./contract/undo.ts";
 import type { Replay } from "./gate/decide-again.ts";
-import { batchesOf } from "./gate/batches.ts";
+import { batchesOf } from "./gate/steps/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/call.ts";
-import { ActiveSkills } from "./gate/active-skills.ts";
+import { ActiveSkills } from "./gate/steps/active-skills.ts";
 import { explainCall } from "./gate/gate.ts";
-import { openCall } from "./gate/open-call.ts";
-import type { Opened } from "./gate/open-call.ts";
-import { isParked, waitBehind } from "./gate/parked.ts";
+import { openCall } from "./gate/steps/open-call.ts";
+import type { Opened } from "./gate/steps/open-call.ts";
+import { isParked, waitBehind } from "./gate/approval/parked.ts";
 import { Registry } from "./gate/registry.ts";
 import { readConfiguration, sharedParts } from "./gate-parts.ts";
 import type { Made } from "./gate-parts.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
 import { limitsFor } from "./machine/processes/machine-limits.ts";
 import { isRecorded, isRunId } from "./journal/run-folder.ts";
-import { openApprovals } from "./lazy-approvals.ts";
-import { LazyChanger, recoverLeft } from "./lazy-changer.ts";
-import { LazySkills } from "./lazy-skills.ts";
+import { openApprovals } from "./late/lazy-approvals.ts";
+import { LazyChanger, recoverLeft } from "./late/lazy-changer.ts";
+import { LazySkills } from "./late/lazy-skills.ts";
 import { makeCaller, toolsInForce, workspaceOf } from "./in-force.ts";
 import type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
 import type { ToolCallResult } from "./protocol/result.ts";
 import { ToolError } from "./protocol/errors.ts";
 import { makeId } from "./protocol/ids.ts";
 import { createRedactor } from "./redact/redact.ts";
-import { endInterrupted, endOpenCalls, OpenRuns } from "./open-runs.ts";
-import type { FindChange } from "./open-runs.ts";
-import { lazyJournal, leftTexts, telling, tellLeft } from "./run-journals.ts";
-import { Runs } from "./runs.ts";
-import type { Run } from "./runs.ts";
-import { useSkill } from "./use-skill.ts";
-import type { Explanation, Runtime, RuntimeOptions, UndoOptions } from "./runtime-options.ts";
+import { endInterrupted, endOpenCalls, OpenRuns } from "./runs/open-runs.ts";
+import type { FindChange } from "./runs/open-runs.ts";
+import { lazyJournal, leftTexts, telling, tellLeft } from "./runs/run-journals.ts";
+import { Runs } from "./runs/runs.ts";
+import type { Run } from "./runs/runs.ts";
+import { useSkill } from "./late/use-skill.ts";
+import type { Explanation, Runtime, RuntimeOptions, UndoOptions } from "./options/runtime-options.ts";
 import { secretsOf } from "./secrets.ts";
-import { prepareStart } from "./start.ts";
+import { prepareStart } from "./start/start.ts";
 import { BUILT_IN } from "./tools/all.ts";
 import { updateMemory } from "./tools/update-memory.ts";
 
-/** A governed runtime on a workspace. Nothing global; `close()` ends it. Throws `ToolError` when the options cannot work. */
+/**
+ * Creates a governed runtime for a workspace. Uses no global state; `close()` ends it. Throws `ToolError` for invalid
+ * options.
+ */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { clock = Date.now } = checkOptions(options);
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
@@ -57,7 +60,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { runs, unended, resumption } = await openRuns(options, { ...first, registry, activeIn });
   const approvals = options.approvals ?? openApprovals({ state_dir, clock });
   const shared = sharedParts(options, { ...first, registry, commands, approvals });
-  if (options.looking !== true && mayHaveEvents(options, state_dir)) await runs.get(run_id).catch(() => undefined); // with the skills in its record; where it cannot be opened, each call says so
+  // Loads the recorded skills; if the record cannot be opened, each call reports it.
+  if (options.looking !== true && mayHaveEvents(options, state_dir)) await runs.get(run_id).catch(() => undefined);
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
   await tellLeft([...leftTexts(left), ...unended], { journal, now: clock(), redactor });
 
@@ -92,13 +96,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     register: (tool) => registry.register(tool),
     async *events({ run_id: wanted = run_id, after = 0 } = {}) {
       const isMissing = options.openJournal === undefined && !isRecorded(state_dir, wanted);
-      if (!isMissing) yield* (await runs.get(wanted)).journal.read(after); // asking makes no run
+      if (!isMissing) yield* (await runs.get(wanted)).journal.read(after); // reading does not create a run
     },
     close: () => closeInOrder([commands, changer, resumption(run_id), runs]),
   };
 }
 
-/** Where nothing may be changed, what a killed process left of a change waits for a start that may. */
+/** A read-only start leaves interrupted changes for the next start that may write. */
 function mayWrite({ looking = false, profile }: RuntimeOptions): boolean {
   return !looking && profile !== "readonly";
 }
@@ -107,7 +111,7 @@ type RunParts = Pick<Made, "started" | "clock" | "registry" | "changer"> & {
   readonly activeIn: (run_id: string) => ActiveSkills;
 };
 
-/** The runs of this runtime, after those that killed processes left were closed. */
+/** Opens the runs of this runtime after closing those of killed processes. */
 async function openRuns(
   { openJournal, onEvent, looking = false, resumes = false, run_id: own }: RuntimeOptions,
   { started, clock, registry, changer, activeIn }: RunParts,
@@ -133,13 +137,13 @@ async function openRuns(
 
 interface OpenedRuns {
   readonly runs: Runs;
-  /** What could not be ended, in words. */
+  /** Messages about calls that could not be ended. */
   readonly unended: readonly string[];
-  /** Closed when the run is not resumed any more: ends the calls of it that were left open and not made again. */
+  /** Closed when the run is no longer resumed: ends the open calls that were not repeated. */
   readonly resumption: (run_id: string) => { close(): Promise<void> };
 }
 
-/** A tool for what the host has no place for is not one of them. */
+/** Without memory, memory tools are not registered. */
 function registryOf({ memory, more_tools = [] }: RuntimeOptions): Registry {
   const registry = new Registry();
   for (const tool of BUILT_IN) if (tool !== updateMemory || memory !== undefined) registry.register(tool);
@@ -147,7 +151,7 @@ function registryOf({ memory, more_tools = [] }: RuntimeOptions): Registry {
   return registry;
 }
 
-/** All of them, also where one fails. */
+/** Closes all, even if one fails. */
 async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Promise<void> {
   const [first, ...others] = opened;
   try {
@@ -157,15 +161,15 @@ async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Prom
   }
 }
 
-/** Loaded on demand: most processes never show what they changed. */
+/** Lazy: most processes never show their changes. */
 function changesIn(sources: Pick<Made, "redactor"> & { readonly undo: UndoKeeper }, own: string): Runtime["changes"] {
   return async ({ run_id = own, ...filter } = {}) => {
-    const { changesOfRun } = await import("./changes-of-run.ts");
+    const { changesOfRun } = await import("./runs/changes-of-run.ts");
     return await changesOfRun(sources, { run_id, ...filter });
   };
 }
 
-/** Loaded on demand: most processes never replay a decision. */
+/** Lazy: most processes never replay a decision. */
 function decidingAgain(shared: DecidingParts): Runtime["decideAgain"] {
   let replay: Replay | undefined;
   return async (record) => {
@@ -180,7 +184,7 @@ interface Batching {
   readonly open: (request: ToolCallInput) => ToolCallRequest;
 }
 
-/** Once a call waits for a person, those after it wait behind it: they may count on what it does. */
+/** If a call waits for a person, later calls wait for it: they may depend on its effect. */
 async function inBatches(requests: readonly ToolCallInput[], { mayBeside, call, open }: Batching) {
   const results: ToolCallResult[] = [];
   for (const batch of batchesOf(requests, mayBeside)) {
@@ -196,7 +200,7 @@ async function openCommands(
   options: RuntimeOptions,
   { started, changer, configuration, redactor, skills }: Omit<Made, "registry" | "commands" | "approvals">,
 ): Promise<Commands> {
-  if (options.command_limits !== undefined) limitsFor(options.command_limits); // refused now, not with the first command
+  if (options.command_limits !== undefined) limitsFor(options.command_limits); // refused now, not at the first command
   const names = BUILT_IN.map((tool) => tool.name);
   const narrowed = options.skill === undefined ? {} : await skills.activate(options.skill, names);
   const workspace = { ...started.workspace, ...narrowed };
@@ -220,24 +224,24 @@ function undo(call: ReturnType<typeof makeCaller>, id: string, options: UndoOpti
   return call({ name: "undo", args: { ...target, force }, ...given }, callOptions, { byPerson: true });
 }
 
-/** Where the record of the runtime's own run may have something to go on from. */
+/** Whether the runtime's own run may already have a record. */
 function mayHaveEvents({ run_id, openJournal }: RuntimeOptions, state_dir: string): boolean {
   return run_id !== undefined && (openJournal !== undefined || isRecorded(state_dir, run_id));
 }
 
-/** A run that cannot be a folder's name is refused in the record of the runtime's own run. */
+/** A run id that is not a valid folder name is refused, and recorded in the runtime's own run. */
 function openIn(input: unknown, own: { readonly run_id: string; readonly now: number }): Opened {
   const opened = openCall(input, own);
   if (isRunId(opened.request.run_id)) return opened;
   const refusal = new ToolError(
     "InvalidArguments",
-    'Cannot take the request: "run_id" has to be up to 80 letters, digits, "_" and "-"',
+    'Invalid request: "run_id" must be at most 80 letters, digits, "_" and "-"',
     { field: "run_id" },
   );
   return { request: { ...opened.request, run_id: own.run_id }, refusal };
 }
 
-/** Reasons and suggestions quote the call: they are redacted like all that leaves. */
+/** Reasons and suggestions quote the call, so they are redacted like all output. */
 async function explain(
   opened: Opened,
   options: CallOptions,
@@ -250,7 +254,7 @@ async function explain(
 async function explainPlainly(opened: Opened, options: CallOptions, shared: DecidingParts): Promise<Explanation> {
   try {
     const { decision, call } = await explainCall(opened, options, shared);
-    const { suggest } = await import("./policy/suggest.ts"); // few ask why
+    const { suggest } = await import("./policy/suggest.ts"); // lazy: rarely used
     const { workspace, settings } = shared;
     return { ...decision, suggestions: suggest(decision, { call, workspace, settings }) };
   } catch (error) {

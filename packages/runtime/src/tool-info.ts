@@ -1,6 +1,6 @@
 import type { Tool } from "./contract/tool.ts";
 
-/** What callers get to see of a tool as it is declared. */
+/** The declared properties that callers see. */
 const SHOWN = [
   "name",
   "version",
@@ -35,7 +35,7 @@ export function describeTool(tool: Tool, roots: readonly string[]): ToolInfo {
     description: tool.describe({ roots }),
     aliases,
     search_hint: tool.search_hint ?? null,
-    // Made when somebody looks: few look at all of them.
+    // Computed on demand: few callers need all of them.
     get args_schema() {
       return tool.args_schema;
     },

@@ -21,7 +21,7 @@ export async function runBoundaries(stage: Stage, kind: KindName): Promise<void>
   }
 }
 
-/** Has a task done, killed where it is told; gives how many events there are of it. */
+/** Runs one task, killed at the given boundary; returns the number of its events. */
 async function runOne(stage: Stage, kind: KindName, boundary: number | undefined): Promise<number> {
   const { wishes, tally, serving, world } = stage;
   const wish = wishes.add(kind, `b${wishes.all.length}`);

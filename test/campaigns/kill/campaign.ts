@@ -46,7 +46,7 @@ export interface CampaignResult {
   readonly failures: readonly Failure[];
 }
 
-/** A world is looked at when it has lived through so many: looking takes time that grows with it. */
+/** A world is checked after this many cycles: the time for a check grows with the world. */
 const CYCLES_OF_A_WORLD = 50;
 
 type Job = { readonly seed: number } & (

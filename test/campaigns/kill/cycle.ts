@@ -12,7 +12,7 @@ import { Broken, comes } from "./stage.ts";
 const CHATS = Array.from({ length: 6 }, (_, i) => `c${i}`);
 /** A command takes the longest. */
 const WAYS: readonly Way[] = ["http", "http", "http", "button", "button", "button", "button", "command line"];
-/** No more tasks are added while so many are open: a chat has to go on for its tasks to be killed in the middle. */
+/** No tasks are added while this many are open: chats have to progress for their tasks to be killed midway. */
 const MOST_OPEN = 24;
 
 /** Some tasks are taken in, people do what they do, processes are killed at some instant, and it goes on. */
@@ -79,7 +79,7 @@ function expectStillWaiting(stage: Stage, before: readonly ApprovalRow[]): void 
     const isAnswered = stage.tally.answered.has(approval_id);
     if (state !== "pending" && !isAnswered && wish?.stopped_at === undefined)
       throw new Broken(
-        `The approval ${approval_id} was pending before the kill, nobody answered, and it is ${state} after it`,
+        `The approval ${approval_id} was pending before the kill and not answered, but it is ${state} after it`,
       );
   }
 }

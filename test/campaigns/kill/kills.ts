@@ -53,7 +53,7 @@ async function killAfterIngest(stage: Stage): Promise<void> {
   const { wishes, random } = stage;
   const wish = wishes.add("notes", `c${random.below(8)}`);
   await sendWishes(stage);
-  if (wish.task_id === undefined) throw new Broken("A service that nobody killed did not take a task in");
+  if (wish.task_id === undefined) throw new Broken("A service that was not killed did not accept a task");
   await killAndStart(stage, ["worker", "supervisor"]);
 }
 

@@ -6,7 +6,7 @@ import type { Stage } from "./stage.ts";
 import { Broken } from "./stage.ts";
 import type { Wish } from "./wishes.ts";
 
-/** Sends what was not taken in yet, in order, until there is no answer. What is sent again is taken once all the same. */
+/** Sends the requests that were not accepted yet, in order, until the service does not answer. A repeated one is accepted once. */
 export async function sendWishes(stage: Stage): Promise<void> {
   sayWishes(stage);
   for (const wish of stage.wishes.waiting()) if (!isSpoken(stage, wish) && !(await sendWish(stage, wish))) return;

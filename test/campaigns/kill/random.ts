@@ -3,7 +3,7 @@ import { seeded } from "../../support/seeded.ts";
 /** What a campaign leaves to chance. The same seed makes the same choices; what the processes make of them may differ. */
 export interface Random {
   below(end: number): number;
-  /** True in so many of a hundred cases. */
+  /** True with a probability of `share` percent. */
   percent(share: number): boolean;
   pick<T>(list: readonly T[]): T;
   /** One of a table's names, as often as its `often` says. */

@@ -94,7 +94,7 @@ export class Serving {
     return join(this.#world.path, "service.log");
   }
 
-  /** Undefined when there was no answer: the service is not there, or was killed meanwhile. */
+  /** Undefined without an answer: the service is down, or was killed meanwhile. */
   async request(path: string, body?: object): Promise<Answered | undefined> {
     const reached = this.#reached;
     if (reached === undefined) return undefined;

@@ -9,7 +9,7 @@ import { Broken, comes } from "./stage.ts";
 const STUCK_MS = 60_000;
 const LOOK_MS = 20;
 
-/** Nobody is killed any more: everything is answered, tried again and brought to an end; then the service is. */
+/** No more kills: every request is answered, retried and completed; then the service stops. */
 export async function settle(stage: Stage): Promise<void> {
   const { world, serving } = stage;
   let seen = "";

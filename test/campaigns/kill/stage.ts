@@ -12,7 +12,7 @@ export interface Stage {
   readonly world: World;
   readonly serving: Serving;
   readonly wishes: Wishes;
-  /** Undefined: the tasks are commands, and nobody is asked. */
+  /** Undefined: the tasks are commands, and no model is asked. */
   readonly model: Model | undefined;
   /** Undefined: everybody writes by HTTP. */
   readonly phones: Phones | undefined;

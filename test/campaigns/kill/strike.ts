@@ -88,7 +88,7 @@ function gapIn(record: OpenRecord, { at, position }: Strike): number | undefined
   return first === undefined ? undefined : Math.max(0, Date.parse(String(first["ts"])) - at);
 }
 
-/** Somebody holds a task, or one is due that nobody holds. */
+/** A worker holds a task, or a task is due that no worker holds. */
 function hasWork(record: OpenRecord): boolean {
   return record.all(`select lane from lanes where worker is not null or ready_at <= ${Date.now()} limit 1`).length > 0;
 }

@@ -17,7 +17,7 @@ export class Tally {
   }
 }
 
-/** What is told of a campaign in the end. */
+/** The final report of a campaign. */
 export interface Figures {
   readonly cycles: number;
   readonly kills: Readonly<Record<string, number>>;

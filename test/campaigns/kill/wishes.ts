@@ -35,7 +35,7 @@ export interface Wishes {
 /** A kill or two may fall into it. */
 const DELAY_MS = 1500;
 
-/** `isDirect`: there is no model, so the text is the calls themselves. */
+/** `isDirect`: without a model, so the text contains the calls themselves. */
 export function createWishes(world: World, isDirect: boolean): Wishes {
   const all: Wish[] = [];
   return {

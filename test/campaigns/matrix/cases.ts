@@ -30,28 +30,28 @@ export const SECRET = "AKIAIOSFODNN7EXAMPLE";
 export const CASES: readonly Case[] = [
   { tool: "ls", title: "lists a folder",                  text: "/ls %", files: { "b.txt": "", "a/x": "" }, answer: /^a\/\nb\.txt$/ },
   { tool: "ls", title: "goes down",                       text: '/ls {"path":"%","recursive":true}', files: { "a/x": "", "b": "" }, answer: /a\/\na\/x\nb/ },
-  { tool: "ls", title: "gives a page, and says how to go on", text: '/ls {"path":"%","limit":1}', files: { a: "", b: "" }, answer: /^a\nThere is more: \/ls \{.*"cursor":"/ },
-  { tool: "ls", title: "cuts what is too much",           text: "/ls %/many", files: MANY, answer: /There is more: \/ls/ },
+  { tool: "ls", title: "gives a page, and says how to go on", text: '/ls {"path":"%","limit":1}', files: { a: "", b: "" }, answer: /^a\nMore results: \/ls \{.*"cursor":"/ },
+  { tool: "ls", title: "cuts what is too much",           text: "/ls %/many", files: MANY, answer: /More results: \/ls/ },
   { tool: "ls", title: "of what is not there",            text: "/ls %/none", answer: /^NotFound: /, code: "NotFound" },
   { tool: "ls", title: "outside of the workspace",        text: "/ls /etc", answer: /^PathTraversalBlocked: /, code: "PathTraversalBlocked", refused: true },
   { tool: "ls", title: "with an argument that is none",   text: '/ls {"path":"%","colour":1}', answer: /^InvalidArguments: .*colour/, code: "InvalidArguments", refused: true },
 
   { tool: "find", title: "finds by a pattern",            text: '/find {"path":"%","name_pattern":"*.ts"}', files: { "a.ts": "", "s/b.ts": "", "c.js": "" }, answer: /a\.ts\n.*s\/b\.ts$/ },
   { tool: "find", title: "keeps to a depth",              text: '/find {"path":"%","name_pattern":"*.ts","max_depth":1}', files: { "a.ts": "", "s/b.ts": "" }, answer: /^[^\n]*a\.ts$/ },
-  { tool: "find", title: "keeps to a limit",              text: '/find {"path":"%","name_pattern":"*.txt","limit":2}', files: MANY, answer: /There is more/ },
+  { tool: "find", title: "keeps to a limit",              text: '/find {"path":"%","name_pattern":"*.txt","limit":2}', files: MANY, answer: /More results/ },
   { tool: "find", title: "finds nothing",                 text: '/find {"path":"%","name_pattern":"*.none"}', files: { a: "" }, answer: /^Nothing found$/ },
   { tool: "find", title: "with a depth that is none",     text: '/find {"path":"%","name_pattern":"*","max_depth":"deep"}', answer: /^InvalidArguments: .*max_depth/, code: "InvalidArguments", refused: true },
 
   { tool: "grep", title: "finds lines",                   text: '/grep {"path":"%","pattern":"TODO"}', files: { "a.ts": "x\n// TODO: y\n" }, answer: /a\.ts:2:\/\/ TODO: y$/ },
   { tool: "grep", title: "finds nothing",                 text: '/grep {"path":"%","pattern":"NOWHERE"}', files: { a: "x" }, answer: /No match/ },
-  { tool: "grep", title: "cuts what is too much",         text: '/grep {"path":"%","pattern":"TODO"}', files: { "a.txt": LINES }, answer: /There is more/ },
+  { tool: "grep", title: "cuts what is too much",         text: '/grep {"path":"%","pattern":"TODO"}', files: { "a.txt": LINES }, answer: /More results/ },
   { tool: "grep", title: "with a pattern that is none",   text: '/grep {"path":"%","pattern":"("}', files: { a: "x" }, answer: /^InvalidArguments: /, code: "InvalidArguments" },
   { tool: "grep", title: "without a pattern",             text: "/grep", answer: /^\/grep needs pattern/, calls: 0 },
 
   { tool: "read", title: "reads a file",                  text: "/read %/a.txt", files: { "a.txt": "one\ntwo\n" }, answer: /^one\ntwo$/ },
-  { tool: "read", title: "reads some lines",              text: '/read {"path":"%/a.txt","offset":2,"limit":1}', files: { "a.txt": "one\ntwo\nthree\n" }, answer: /^two\nThere is more/ },
+  { tool: "read", title: "reads some lines",              text: '/read {"path":"%/a.txt","offset":2,"limit":1}', files: { "a.txt": "one\ntwo\nthree\n" }, answer: /^two\nMore results/ },
   { tool: "read", title: "reads some bytes",              text: '/read {"path":"%/a.txt","offset_bytes":4,"limit_bytes":3}', files: { "a.txt": "one\ntwo\nthree\n" }, answer: /^two/ },
-  { tool: "read", title: "cuts what is too much",         text: "/read %/a.txt", files: { "a.txt": LINES }, answer: /There is more/ },
+  { tool: "read", title: "cuts what is too much",         text: "/read %/a.txt", files: { "a.txt": LINES }, answer: /More results/ },
   { tool: "read", title: "replaces secrets",              text: "/read %/a.txt", files: { "a.txt": `key = ${SECRET}\n` }, answer: /^key = \*\*\*REDACTED\*\*\*$/ },
   { tool: "read", title: "of what is not there",          text: "/read %/none", answer: /^NotFound: /, code: "NotFound" },
   { tool: "read", title: "by a way out",                  text: "/read %/../../../etc/passwd", answer: /^PathTraversalBlocked: /, code: "PathTraversalBlocked", refused: true },
@@ -80,7 +80,7 @@ export const CASES: readonly Case[] = [
   { tool: "bash", title: "that takes too long",           text: '/bash {"cmd":"echo begun; sleep 60","timeout_seconds":0.5}', answer: /Timeout: /, code: "Timeout" },
   { tool: "bash", title: "that is on the list of the denied", text: "/bash git push origin main", answer: /^CommandDenied: /, code: "CommandDenied", refused: true },
   { tool: "bash", title: "that is plainly destructive",   text: "/bash rm -rf /", answer: /^CommandDenied: /, code: "CommandDenied", refused: true },
-  { tool: "bash", title: "cuts what is too much",         text: "/bash seq 1 500", answer: /^1\n[^]*500[^]*The whole output is kept as observations\//, completed: { truncated_lines: true } },
+  { tool: "bash", title: "cuts what is too much",         text: "/bash seq 1 500", answer: /^1\n[^]*500[^]*Full output: observations\//, completed: { truncated_lines: true } },
   { tool: "bash", title: "with the network, when a person does not agree", text: '/bash {"cmd":"curl example.com","network":true}', press: "Deny", answer: /^ApprovalDenied: /, code: "ApprovalDenied", refused: true },
   { tool: "bash", title: "has no network by itself",      text: "/bash cat /proc/net/dev | grep -c :", answer: /^1$/ },
 
@@ -112,6 +112,6 @@ export const CASES: readonly Case[] = [
   { tool: "attach", title: "of what is not there",        text: "/attach %/none", answer: /^NotFound: /, code: "NotFound" },
   { tool: "attach", title: "of a sensitive place",        text: "/attach %/.ssh/id_rsa", files: { ".ssh/id_rsa": "k" }, answer: /^SensitivePath: /, code: "SensitivePath", refused: true },
 
-  { tool: "tool_search", title: "is no command: there is no model that it could spare anything", text: "/tool_search run a command", answer: /^There is no command \/tool_search/, calls: 0 },
+  { tool: "tool_search", title: "is not a command without a model", text: "/tool_search run a command", answer: /^Unknown command \/tool_search/, calls: 0 },
 
 ];

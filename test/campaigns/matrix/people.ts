@@ -1,4 +1,4 @@
-/** Who speaks with the bot: someone in the emulator, someone that the relay plays, or whoever reads this. */
+/** Who writes to the bot: a user of the emulator, a user that the relay plays, or a person at a real phone. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFakeTelegram } from "../../../tools/fake-telegram/server.ts";
@@ -61,7 +61,7 @@ export async function played(place: Place, { api_root, token, chat }: OutsideApi
       for (;;) {
         const press = relay.press(chat, { message_id, data });
         await until(() => relay.answerTo(press) !== undefined, "the press to be answered");
-        if (relay.answerTo(press)?.includes("not on record yet") !== true) return; // else as the person is told to
+        if (relay.answerTo(press)?.includes("not recorded yet") !== true) return; // else as the person is told to
       }
     },
   };

@@ -139,7 +139,7 @@ const STORIES: readonly MatrixRow[] = [
   },
   {
     tool: "undo",
-    title: "takes back a change of an earlier message, and can be taken back itself",
+    title: "reverts a change of an earlier message, and can be reverted itself",
     async run({ root, ask }) {
       writeFiles(root, { "undone.txt": "old" });
       const content = (): string => readFileSync(join(root, "undone.txt"), "utf8");

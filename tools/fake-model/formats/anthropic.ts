@@ -154,7 +154,7 @@ function contentOf(reply: Reply, { request, model }: Answering, dialect: Anthrop
   return content;
 }
 
-/** Not streamed, the arguments are no text any more: what cannot be read is left out, as the real server does. */
+/** Without streaming, arguments are parsed JSON; invalid arguments are omitted, as the real server does. */
 function parsed(arguments_text: string): Json {
   try {
     return record(JSON.parse(arguments_text));

@@ -174,7 +174,7 @@ function frames(reply: Reply, answering: Answering): Frame[] {
   return made;
 }
 
-/** One for each server: it stores what it gave out, as the real one does unless it is told not to. */
+/** One per server: it stores its responses, as the real one does unless the request says `store: false`. */
 export function makeOpenaiResponses(): Format {
   const kept = new Map<string, Json>();
   const stored = { item: (id: string) => kept.get(id) };

@@ -59,7 +59,7 @@ const CALLING: Round = { reasoning: "I look.", calls: [{ name: "read", arguments
 describe.each(CHATTING)("%s", (vendor) => {
   const { model: name } = makeVendor(vendor);
 
-  test("gives its ids and its thoughts, and takes its own reply back", async () => {
+  test("gives its ids and its thoughts, and accepts its own reply as input", async () => {
     const model = await open({ script: { rounds: [CALLING, CALLING, { text: "done" }] } });
     const messages: Body[] = [USER];
     for (const expected of ["read", "read", "done"]) {
@@ -183,7 +183,7 @@ test("kimi stops calling when an id comes back rewritten, and openrouter refuses
 
 const DOORS = VENDOR_NAMES.filter((name) => makeVendor(name).formats.some((each) => each.name === "anthropic"));
 
-test.each(DOORS)("%s answers in Anthropic's format, and takes its own reply back", async (vendor) => {
+test.each(DOORS)("%s answers in Anthropic's format, and accepts its own reply as input", async (vendor) => {
   const model = await open({ script: { rounds: [CALLING, { text: "done" }] } });
   const ask = (messages: readonly Body[]): ReturnType<typeof post> =>
     post(`${model.url}/${vendor}/anthropic/v1/messages`, {

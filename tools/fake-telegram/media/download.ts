@@ -42,7 +42,7 @@ function findLink({ world }: State, path: string): StoredFile {
   return link.file;
 }
 
-/** Gives the status; undefined where there was no answer. */
+/** Returns the status, or undefined if nothing was answered. */
 async function give(
   { content }: StoredFile,
   { request, response, signal }: Download,

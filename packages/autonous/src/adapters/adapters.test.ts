@@ -6,7 +6,7 @@ import { openAiChatTools, openAiResponsesTools, runOpenAiToolCall } from "./open
 
 const ONLY_LS = { tools: ["ls"] };
 
-test("every client is offered the tools in force, in its own words", async () => {
+test("every client is offered the available tools in its own format", async () => {
   const { runtime } = await scratch();
   const ls = runtime.tools().find((tool) => tool.name === "ls");
   const { $schema, ...schema } = ls?.args_schema ?? {};
@@ -23,7 +23,7 @@ test("every client is offered the tools in force, in its own words", async () =>
   expect(Object.keys(aiSdkTools(runtime))).toEqual(runtime.tools().map((tool) => tool.name));
 });
 
-test("a runtime that is narrowed offers no more than it lets through", async () => {
+test("a narrowed runtime offers only the tools that it allows", async () => {
   const { runtime } = await scratch({ profile: "readonly" });
   const names = openAiChatTools(runtime).map((tool) => tool.function.name);
   expect(names).toEqual(runtime.tools().map(({ name }) => name));
@@ -42,7 +42,7 @@ const CALLS = [
 ] as const;
 
 for (const { title, name, input, isError, says } of CALLS) {
-  test(`every client gets an answer, and the record a line: ${title}`, async () => {
+  test(`every client gets an answer, and the call is recorded: ${title}`, async () => {
     const { runtime, make, events } = await scratch();
     await make({ "root/a.txt": "" });
 
@@ -68,7 +68,7 @@ for (const { title, name, input, isError, says } of CALLS) {
   });
 }
 
-test("the tools of the AI SDK hold their schema as every version of it looks for it, and hand results on", async () => {
+test("the tools of the AI SDK have their schema where every SDK version expects it, and return results", async () => {
   const { runtime, make } = await scratch();
   await make({ "root/a.txt": "" });
   const { ls } = aiSdkTools(runtime, ONLY_LS);
@@ -82,14 +82,14 @@ test("the tools of the AI SDK hold their schema as every version of it looks for
   expect(ls.toModelOutput(output)).toEqual({ type: "text", value: "ok\na.txt" });
 });
 
-test("who gives up on a call of the AI SDK stops it", async () => {
+test("aborting a call of the AI SDK stops it", async () => {
   const { runtime } = await scratch();
   const { ls } = aiSdkTools(runtime, ONLY_LS);
   const output = await ls?.execute({ path: "." }, { toolCallId: "c1", abortSignal: AbortSignal.abort() });
   expect(output).toMatchObject({ ok: false, error: { code: "Cancelled" } });
 });
 
-test("secrets do not get to the model by any of them", async () => {
+test("secrets reach the model through none of the adapters", async () => {
   const { runtime, make } = await scratch({ known_secrets: ["correct-horse-battery"] });
   await make({ "root/a.txt": "it is correct-horse-battery\n" });
   const { content } = await runOpenAiToolCall(runtime, {

@@ -3,10 +3,10 @@ import { resultText } from "../model/prompt/result-text.ts";
 import { answerCall, offeredTools } from "./offered-tools.ts";
 import type { OfferOptions, ToolRuntime } from "./offered-tools.ts";
 
-/** How the AI SDK knows a schema that is JSON Schema already, from whichever of its versions. */
+/** Marks a JSON Schema for the AI SDK, in all of its versions. */
 const SCHEMA = Symbol.for("vercel.ai.schema");
 
-/** Arguments of any shape: the gate checks them, on record. */
+/** Accepts any arguments: the gate checks them and records the outcome. */
 interface AnySchema {
   readonly "~standard": {
     readonly version: 1;
@@ -25,7 +25,7 @@ interface Execution {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** What a model is told of a result. */
+/** A result as the model sees it. */
 type ModelOutput = { type: "text"; value: string } | { type: "error-text"; value: string };
 
 /** A member of `tools` of `generateText` and `streamText`. */
@@ -34,11 +34,11 @@ export interface AiSdkTool {
   readonly inputSchema: AnySchema;
   /** Never throws: every outcome is a result. */
   readonly execute: (input: unknown, execution: Execution) => Promise<ToolCallResult>;
-  /** Version 6 and later give an object with the output in it, version 5 the output itself. */
+  /** Version 6 and later pass an object that contains the output, version 5 passes the output itself. */
   readonly toModelOutput: (given: { readonly output: ToolCallResult } | ToolCallResult) => ModelOutput;
 }
 
-/** The tools in force for `generateText({ tools })`. */
+/** The available tools, for `generateText({ tools })`. */
 export function aiSdkTools(
   runtime: ToolRuntime,
   { tools, ...callOptions }: OfferOptions & Omit<CallOptions, "signal"> = {},
@@ -78,7 +78,7 @@ function outputOf(result: ToolCallResult): ModelOutput {
   return { type: result.ok ? "text" : "error-text", value: resultText(result) };
 }
 
-/** An entry of `tools` of `doGenerate` and `doStream`, for whoever asks a provider package without the `ai` package. */
+/** An entry of `tools` of `doGenerate` and `doStream`, for code that calls a provider package without the `ai` package. */
 export interface AiSdkFunctionTool {
   type: "function";
   name: string;
@@ -95,11 +95,11 @@ export function aiSdkFunctionTools(runtime: ToolRuntime, options: OfferOptions =
   }));
 }
 
-/** A part of type `tool-call`, as a provider gives it. */
+/** A part of type `tool-call`, as a provider returns it. */
 export interface AiSdkToolCall {
   readonly toolCallId: string;
   readonly toolName: string;
-  /** JSON text at the level of providers. */
+  /** JSON text, as providers return it. */
   readonly input: unknown;
 }
 
@@ -110,7 +110,7 @@ export interface AiSdkToolResult {
   output: ModelOutput;
 }
 
-/** Makes one call and gives the part that answers it in the next message of role `tool`. Never throws. */
+/** Runs one call and returns the part that answers it in the next message of role `tool`. Never throws. */
 export async function runAiSdkToolCall(
   runtime: ToolRuntime,
   { toolCallId, toolName, input }: AiSdkToolCall,

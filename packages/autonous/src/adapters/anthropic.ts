@@ -17,7 +17,7 @@ export function anthropicTools(runtime: ToolRuntime, options: OfferOptions = {})
   }));
 }
 
-/** A block of the content of an assistant's message; only `tool_use` is looked at. */
+/** A block of the content of an assistant's message; only `tool_use` is read. */
 export interface AnthropicBlock {
   readonly type: string;
   readonly id?: string;
@@ -33,8 +33,8 @@ export interface AnthropicToolResult {
 }
 
 /**
- * Makes every `tool_use` of a message's content. What it gives is the content of the user's message that has to follow;
- * empty where the model asked for nothing. Never throws.
+ * Runs every `tool_use` of a message's content. Returns the content of the user message that has to follow;
+ * empty if the model requested no calls. Never throws.
  */
 export async function runAnthropicToolUses(
   runtime: ToolRuntime,

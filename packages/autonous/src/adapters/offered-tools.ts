@@ -1,39 +1,39 @@
-import { parseStrictJson } from "@autonous/runtime";
+import { parseStrictJson } from "@autonous/runtime/internal";
 import type { CallOptions, Runtime, ToolCallResult } from "@autonous/runtime";
 import { resultText } from "../model/prompt/result-text.ts";
 
-/** What an adapter has to have of a runtime. */
+/** The part of a runtime that an adapter needs. */
 export type ToolRuntime = Pick<Runtime, "tools" | "call" | "callAll">;
 
 export interface OfferOptions {
-  /** Only these of the tools in force. Default: all of them. */
+  /** Offer only these tools. Default: all. */
   readonly tools?: readonly string[];
 }
 
-/** A tool as every client wants to know it, under whatever names. */
+/** A tool in a neutral shape; each adapter renames the fields. */
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** The tools in force, each with the JSON Schema of its arguments. */
+/** The available tools, each with the JSON Schema of its arguments. */
 export function offeredTools(runtime: ToolRuntime, { tools: wanted }: OfferOptions = {}): readonly OfferedTool[] {
   const offered = runtime.tools().filter(({ name }) => wanted === undefined || wanted.includes(name));
   return offered.map(({ name, description, args_schema }) => {
-    // Which draft it is is known to whoever reads it, and some servers refuse to hear of it.
+    // Some servers reject "$schema", and none needs it.
     const { $schema: _, ...schema } = args_schema;
     return { name, description, schema };
   });
 }
 
-/** A call as a model asked for it: the arguments as an object, or as JSON text that may be broken. */
+/** A call as the model requested it: arguments as an object, or as JSON text that may be invalid. */
 export interface AskedCall {
   readonly name: string;
   readonly input: unknown;
 }
 
-/** What a call came to: the text for the model, and the result for the program. */
+/** The outcome of a call: text for the model, and the result for the program. */
 export interface CallAnswer {
   readonly text: string;
   readonly isError: boolean;
@@ -41,9 +41,9 @@ export interface CallAnswer {
 }
 
 /**
- * Makes the calls of one reply through the gate, side by side where that may be, and gives the answers in the order
- * asked. Never throws: a call that is refused or fails is an answer too. The ids of a provider stay the provider's: not
- * all of them are unique in a run.
+ * Runs the calls of one reply through the gate, in parallel where allowed, and returns the answers in the order
+ * requested. Never throws: a refused or failed call is an answer too. Provider ids are not used as call ids: not
+ * every provider makes them unique within a run.
  */
 export async function answerCalls(
   runtime: ToolRuntime,
@@ -67,10 +67,10 @@ function answerOf(result: ToolCallResult): CallAnswer {
   return { text: resultText(result), isError: !result.ok, result };
 }
 
-/** Broken JSON, and an object that has a name twice, stays text: the gate refuses it, on record, and the model is told. */
+/** Invalid JSON and duplicate keys stay text: the gate rejects it, records that, and reports it to the model. */
 function readInput(input: unknown): unknown {
   if (typeof input !== "string") return input ?? {};
-  if (input.trim() === "") return {}; // how some servers say that there are none
+  if (input.trim() === "") return {}; // some servers send "" for no arguments
   try {
     return parseStrictJson(input);
   } catch (error) {

@@ -17,7 +17,7 @@ export interface OpenAiChatTool {
 /** An entry of `tools` of the Responses API. */
 export interface OpenAiResponsesTool extends OpenAiFunction {
   type: "function";
-  /** Strict mode knows no optional arguments: the gate checks them, whatever the model sends. */
+  /** Strict mode does not support optional arguments; the gate checks the arguments anyway. */
   strict: false;
 }
 
@@ -62,7 +62,7 @@ export interface OpenAiResponsesResult {
   output: string;
 }
 
-/** Makes one call, of either API, and gives the message or item that answers it. Never throws. */
+/** Runs one call, of either API, and returns the message or item that answers it. Never throws. */
 export async function runOpenAiToolCall(
   runtime: ToolRuntime,
   call: OpenAiChatCall,

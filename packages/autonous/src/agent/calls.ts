@@ -80,7 +80,7 @@ async function whyNotNow(run: Run, call: AskedCall, { started }: RecordedCall): 
   const { name, redacted, tool_call_id } = call;
   if (redacted) {
     const state = started === undefined ? "had not run yet" : "was running";
-    return `"${name}" ${state} when the run was interrupted, and its arguments held a secret, which the record does not keep`;
+    return `"${name}" ${state} when the run was interrupted, and its arguments contained a secret, which the audit log does not store`;
   }
   if (started === undefined) return undefined;
   const tool = run.options.runtime.tools().find((each) => each.name === started.payload["tool_name"]);

@@ -1,4 +1,5 @@
-import { faultReason, ToolError } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { faultReason } from "@autonous/runtime/internal";
 import type { ErrorCode } from "@autonous/runtime";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../model/provider.ts";
 import { bookFailed, charge } from "./usage/bookings.ts";

@@ -210,7 +210,7 @@ test("a model without a price is not asked while the cost is limited", async () 
   expect((await start(models, { costOf, limits })).outcome).toMatchObject({ answer: "done", model: "test:c" });
   expect(dear.requests).toHaveLength(0);
   const { outcome } = await start(models.slice(0, 2), { costOf, limits });
-  expect(outcome.error?.message).toMatch(/"test:b": not asked, since it has no price/);
+  expect(outcome.error?.message).toMatch(/"test:b": skipped, since it has no price/);
 });
 
 test("each model is paid by its own price", async () => {

@@ -93,7 +93,7 @@ function summarise(failed: readonly FailedModel[], run: Run): NoReply {
   const { error } = passing ?? failed.find(({ reason }) => reason === "breaker_open") ?? failed.at(-1) ?? {};
   const told = [
     ...failed.map(({ provider, error: { message } }) => `"${provider.name}": ${message}`),
-    ...unpaid.map((name) => `"${name}": not asked, since it has no price and the cost is limited`),
+    ...unpaid.map((name) => `"${name}": skipped, since it has no price and the cost is limited`),
   ];
   return new NoReply("ModelFailed", error?.cause, {
     all: `None of the ${told.length} models answered. ${told.join("; ")}`,

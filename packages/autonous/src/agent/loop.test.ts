@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createRuntime, defineTool, headsFolder, replaceHead, ToolError } from "@autonous/runtime";
+import { createRuntime, defineTool, ToolError } from "@autonous/runtime";
+import { headsFolder, replaceHead } from "@autonous/runtime/internal";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -507,7 +508,7 @@ test("a call that was running and may not be run again is answered Interrupted, 
 test("a call whose arguments held a secret is not run from the record, though it may be run again", async () => {
   const { world, message } = await killedWhileRunning("look", SECRET);
   expect([...world.effects]).toEqual([[`look ${SECRET}`, 1]]);
-  expect(message).toMatch(/Interrupted[^]*held a secret/);
+  expect(message).toMatch(/Interrupted[^]*contained a secret/);
   expect(payloadsOf(world, "tool_call.failed")[0]).toMatchObject({ redacted: true });
 });
 
@@ -526,7 +527,7 @@ test("without stored results the model is told how a call ended, and that its ou
   await live({ world, steps, death: { event: 8, when: "before" } });
   const { requests } = await live({ world, steps, keepsResults: false });
   const [stamp, ls] = requests[0]?.messages.slice(-2) ?? [];
-  expect(stamp?.text).toMatch(/^ok\n.*not kept/);
+  expect(stamp?.text).toMatch(/^ok\n.*not stored/);
   expect(ls?.text).toMatch(/^failed: NotFound/);
 });
 

@@ -1,4 +1,4 @@
-import { isParked, toolsFoundBy } from "@autonous/runtime";
+import { isParked, toolsFoundBy } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import { problemOfReply } from "../model/failures/reply-words.ts";
 import { resultText } from "../model/prompt/result-text.ts";

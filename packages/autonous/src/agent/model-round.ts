@@ -61,7 +61,7 @@ interface RecordedWindow {
 const KEPT_OF_CHANT = 500;
 
 function chant(run: Run, text: string): ReadReply {
-  const message = "Cannot use the reply: it said the same over and over and was stopped; say it once";
+  const message = "Cannot use the reply: it repeated itself and was stopped; say it once";
   const kept = run.redact(text).slice(0, KEPT_OF_CHANT).toWellFormed();
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: !text.startsWith(kept) });
 }
@@ -69,8 +69,8 @@ function chant(run: Run, text: string): ReadReply {
 function failedRound(run: Run, { code, message, cause, all }: NoReply): Round & { readonly kind: "failed" } {
   const { name } = run.provider;
   const told = {
-    Cancelled: "The run was cancelled while the model was asked",
-    Timeout: `${run.meter.reached(0, run.provider)?.message ?? "Stopped: the time of the run is over"}; the model was still being asked`,
+    Cancelled: "The run was cancelled during a model request",
+    Timeout: `${run.meter.reached(0, run.provider)?.message ?? "Stopped: the run timed out"}; the model had not answered yet`,
     LimitReached: message,
     ModelFailed: run.redact(all ?? `The model "${name}" did not answer: ${message}`),
   };

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { canonicalJson } from "@autonous/runtime";
+import { canonicalJson } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import { outputText } from "../model/prompt/result-text.ts";
 import { isKept } from "./recorded-result.ts";
@@ -67,6 +67,6 @@ function keyOf({ name, arguments: args, result }: MadeCall): string {
 
 export function describeCycle({ length, repeats }: Cycle): string {
   return length === 1
-    ? `the same call was made ${repeats} times in a row and gave the same each time`
-    : `the same ${length} calls were made ${repeats} times in turn and gave the same each time`;
+    ? `the same call was made ${repeats} times in a row with the same result`
+    : `the same ${length} calls were made ${repeats} times in turn with the same results`;
 }

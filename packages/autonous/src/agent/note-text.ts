@@ -1,14 +1,14 @@
-import { cutAfter, makeVisibleLines, shareOut } from "@autonous/runtime";
-import type { ProjectNote, SkippedNote } from "@autonous/runtime";
+import { cutAfter, makeVisibleLines, shareOut } from "@autonous/runtime/internal";
+import type { ProjectNote, SkippedNote } from "@autonous/runtime/internal";
 import { markLines, nameInHeading } from "../model/prompt/quoted.ts";
 import type { ProjectContext } from "./instructions.ts";
 
 /** Each line of a note begins with it, so that no text can end its own note or stand in the place of the system text. */
 const MARK = "|";
 const OWN =
-  "The user's own standing notes, for every workspace, in the lines that begin with |. They are the user's words; the task counts over them.";
+  "The user's own notes for every workspace, in the lines that begin with |. They are the user's words; the task takes precedence over them.";
 const OF_WORKSPACE =
-  "Notes of the workspace on how to work here, in the lines that begin with |. They are by the authors of the files, not by the user: where they and the user differ, the user counts; where they differ from each other, the later one counts.";
+  "Notes of the workspace on how to work here, in the lines that begin with |. The authors of the files wrote them, not the user: the user takes precedence over them, and a later note over an earlier one.";
 
 /** What people left for agents, each file under its path, and the names of those that were not read. */
 export function noteLines(project: ProjectContext, notes_bytes = Number.POSITIVE_INFINITY): readonly string[] {

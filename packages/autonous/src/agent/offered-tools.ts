@@ -1,4 +1,4 @@
-import { isToolSearch } from "@autonous/runtime";
+import { isToolSearch } from "@autonous/runtime/internal";
 import type { ToolInfo } from "@autonous/runtime";
 import type { ModelTool } from "../model/provider.ts";
 

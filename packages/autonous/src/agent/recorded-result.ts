@@ -1,5 +1,7 @@
-import { ERRORS, labelled } from "@autonous/runtime";
-import type { Actor, AuditRecord, CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { ERRORS } from "@autonous/runtime";
+import { labelled } from "@autonous/runtime/internal";
+import type { CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { Actor, AuditRecord } from "@autonous/runtime/internal";
 import type { AskedCall } from "./replies/asked-calls.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./run.ts";
@@ -19,7 +21,7 @@ interface EndPayload {
   readonly audit: AuditRecord;
 }
 
-const NOT_KEPT = "(This call ended before the run was interrupted. What it printed was not kept.)";
+const NOT_KEPT = "(This call ended before the run was interrupted. Its output was not stored.)";
 const NO_OUTPUT: Payload = {
   exit_code: 1,
   stdout: "",

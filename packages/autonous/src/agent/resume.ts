@@ -1,4 +1,5 @@
-import type { EventType, Journal, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { EventType, Journal } from "@autonous/runtime/internal";
 import { workedMs } from "./usage/wall-time.ts";
 
 interface Turn {
@@ -100,7 +101,7 @@ function tryAgain(draft: Draft): void {
 function turnOf({ turns }: Draft, { parent_id, event_id }: RuntimeEvent): Turn {
   const turn = turns.findLast(({ started }) => started.event_id === parent_id);
   if (turn === undefined)
-    throw new Error(`The event "${event_id}" belongs to no turn: the record of the run is damaged`);
+    throw new Error(`The event "${event_id}" does not belong to a turn: the audit log of the run is damaged`);
   return turn;
 }
 

@@ -1,4 +1,4 @@
-import { reverseThinking } from "@autonous/runtime";
+import { reverseThinking } from "@autonous/runtime/internal";
 import type { OnReverseThinking } from "@autonous/runtime";
 import { readJsonObject } from "../model/calls/json-reply.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "../model/provider.ts";
@@ -16,8 +16,8 @@ interface ThinkerOptions {
 
 const INSTRUCTIONS = `You review one action before it is taken. Assume that it went wrong, and work out why.
 Answer with one JSON object and nothing else:
-{"hidden_assumptions":["what has to be true and was not checked"],"failure_scenarios":["how it goes wrong, and what that would cost"],"verdict":"proceed","verdict_reason":"one sentence"}
-"verdict" is "proceed" where the action is sound, "revise" where it should be done otherwise, "abort" where it should not be done.`;
+{"hidden_assumptions":["what must be true and was not verified"],"failure_scenarios":["how it fails, and what that would cost"],"verdict":"proceed","verdict_reason":"one sentence"}
+"verdict" is "proceed" if the action is sound, "revise" if it should be done differently, "abort" if it should not be done.`;
 
 /**
  * Challenges calls by asking the model about each, apart from what was said in the task. A model that gives no usable

@@ -1,13 +1,6 @@
-import { makeId, makeTraceId } from "@autonous/runtime";
-import type {
-  AppendOptions,
-  CallOptions,
-  ErrorCode,
-  EventDraft,
-  EventType,
-  Runtime,
-  ToolCallResult,
-} from "@autonous/runtime";
+import { makeId, makeTraceId } from "@autonous/runtime/internal";
+import type { CallOptions, ErrorCode, Runtime, ToolCallResult } from "@autonous/runtime";
+import type { AppendOptions, EventDraft, EventType } from "@autonous/runtime/internal";
 import type { CompleteOptions, Message, MessageImage, ModelProvider, ModelUsage } from "../model/provider.ts";
 import type { FailureReason } from "../model/failures/failure.ts";
 import type { HistoryWindow, WindowState } from "./window/context-window.ts";
@@ -216,7 +209,7 @@ function historyOf({ task: { history = [] } }: AgentOptions, { started }: AgentR
   const began = Number(started?.payload["history"] ?? history.length);
   const missing = Array.from({ length: Math.max(0, began - history.length) }, (_, index): Message => {
     const role = (began - index) % 2 === 0 ? "user" : "assistant";
-    return { role, text: "(This is no longer kept.)" };
+    return { role, text: "(No longer stored.)" };
   });
   return [...missing, ...history.slice(Math.max(0, history.length - began))];
 }

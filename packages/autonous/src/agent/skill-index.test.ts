@@ -19,7 +19,7 @@ test("skills stand there with what they are for, in the order they were found in
 
 test("the skill that the user named stands first, also where there is no index", () => {
   expect(skillLines({ skill: "deploy" })).toEqual([
-    'The user named the skill "deploy": read it with read_skill, and work as it says.',
+    'The user named the skill "deploy": read it with read_skill and follow it.',
   ]);
 });
 

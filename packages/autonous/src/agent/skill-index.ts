@@ -1,4 +1,4 @@
-import { cutAfter, makeVisible, shareOut } from "@autonous/runtime";
+import { cutAfter, makeVisible, shareOut } from "@autonous/runtime/internal";
 import type { ProjectContext } from "./instructions.ts";
 
 /** Names and descriptions together: they are sent with every request, and the body is one call away. */
@@ -11,7 +11,7 @@ const INTRODUCTION =
 /** The skills that a model can read, in the order that they were found in, within a budget. */
 export function skillLines({ skills = [], skill }: ProjectContext): readonly string[] {
   const named =
-    skill === undefined ? [] : [`The user named the skill "${skill}": read it with read_skill, and work as it says.`];
+    skill === undefined ? [] : [`The user named the skill "${skill}": read it with read_skill and follow it.`];
   if (skills.length === 0) return named;
   return [
     ...named,

@@ -4,21 +4,24 @@ import { RECORD_COMMANDS } from "./record-commands.ts";
 import { TELEGRAM_COMMANDS } from "./telegram-commands.ts";
 import { EXAMPLE_MODELS } from "../model/example-models.ts";
 
-/** Of commands that ask a model. */
+/** Options of commands that use a model. */
 const AGENT_OPTIONS: readonly Parameter[] = [
   {
     name: "--model <name>",
-    meaning: `who answers, as AUTONOUS_MODEL names it: anthropic:${EXAMPLE_MODELS.anthropic}, compatible:<model>@<url>, …; several separated by commas: the next one is asked where one is down`,
+    meaning: `model, as in AUTONOUS_MODEL: anthropic:${EXAMPLE_MODELS.anthropic}, compatible:<model>@<url>, …; comma-separated: the next is used when one is down`,
   },
   { name: "--skill <name>", meaning: "work by this skill: its allowed-tools restrict the whole run" },
-  { name: "--max-turns <n>", meaning: "rounds of model and calls at most, for each task" },
-  { name: "--max-tokens <n>", meaning: "tokens in and out at most, for each task" },
-  { name: "--max-cost <amount>", meaning: "what a task may cost, such as 2.50, in the currency of the price table" },
-  { name: "--max-wall-time <time>", meaning: "how long a task may be worked on, such as 90s, 15m or 2h" },
-  { name: "--verbose", meaning: "show all output of commands, and whole changes" },
+  { name: "--max-turns <n>", meaning: "maximum turns per task" },
+  { name: "--max-tokens <n>", meaning: "maximum tokens per task, input and output" },
+  {
+    name: "--max-cost <amount>",
+    meaning: "maximum cost per task, for example 2.50, in the currency of the price table",
+  },
+  { name: "--max-wall-time <time>", meaning: "maximum working time per task, for example 90s, 15m or 2h" },
+  { name: "--verbose", meaning: "show full command output and full diffs" },
 ];
 
-/** Every command. `docs/commands.md` is held to this list by a check. */
+/** Every command. A check keeps `docs/commands.md` equal to this list. */
 export const COMMANDS: readonly Command[] = [
   {
     name: "run",
@@ -29,7 +32,7 @@ export const COMMANDS: readonly Command[] = [
         meaning: "what to do; with the model `direct`, a call such as `/ls .`; or - to read it from stdin",
       },
     ],
-    options: [...AGENT_OPTIONS, { name: "--resume <run>", meaning: "resume a run that was stopped or waits" }],
+    options: [...AGENT_OPTIONS, { name: "--resume <run>", meaning: "resume a stopped or waiting run" }],
     attended: true,
     workspace: true,
     example: 'git diff | autonous run "review this"',
@@ -60,7 +63,7 @@ export const COMMANDS: readonly Command[] = [
     name: "call",
     summary: "Make one governed call, without a model",
     args: [
-      { name: "<tool>", meaning: 'the tool\'s name; or - to read calls from stdin, one {"tool":…,"args":…} a line' },
+      { name: "<tool>", meaning: 'the tool\'s name; or - to read calls from stdin, one {"tool":…,"args":…} per line' },
       { name: "[args]", meaning: "its arguments as JSON; or - to read them from stdin" },
     ],
     options: [{ name: "--approve <digest>", meaning: "approve exactly the call that was refused with this digest" }],
@@ -71,7 +74,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "tools",
-    summary: "Show what is offered here, with risk, permissions and schema",
+    summary: "List the offered tools with risk, permissions and schema",
     args: [{ name: "[name]", meaning: "one tool, in full" }],
     workspace: true,
     example: "autonous tools ls",
@@ -80,10 +83,10 @@ export const COMMANDS: readonly Command[] = [
   ...POLICY_COMMANDS,
   {
     name: "undo",
-    summary: "Take back one change of files, or all changes of a run",
+    summary: "Undo one file change, or all changes of a run",
     args: [{ name: "<undo_id or run>", meaning: "the undo_id that a result named, or the id of a run" }],
     options: [
-      { name: "--force", meaning: "also where a file has changed since" },
+      { name: "--force", meaning: "undo even if a file has changed since" },
       { name: "--approve <digest>", meaning: "approve exactly the call that was refused with this digest" },
     ],
     attended: true,
@@ -93,24 +96,24 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "memory list",
-    summary: "Show what was kept for later runs, newest first",
-    options: [{ name: "--limit <n>", meaning: "at most so many (default 20)" }],
+    summary: "List memory entries, newest first",
+    options: [{ name: "--limit <n>", meaning: "at most this many (default 20)" }],
     workspace: true,
     example: "autonous memory list",
     load: async () => (await import("./commands/memory.ts")).list,
   },
   {
     name: "memory search",
-    summary: "Show what was kept that has all of these words, or their beginnings",
-    args: [{ name: "<word...>", meaning: "what to look for" }],
-    options: [{ name: "--limit <n>", meaning: "at most so many (default 20)" }],
+    summary: "Search memory (all words must match; prefixes allowed)",
+    args: [{ name: "<word...>", meaning: "words to search for" }],
+    options: [{ name: "--limit <n>", meaning: "at most this many (default 20)" }],
     workspace: true,
     example: "autonous memory search deploy friday",
     load: async () => (await import("./commands/memory.ts")).search,
   },
   {
     name: "memory show",
-    summary: "Show one entry whole",
+    summary: "Show one memory entry in full",
     args: [{ name: "<entry>", meaning: "its id" }],
     workspace: true,
     example: "autonous memory show mem_01k…",
@@ -118,7 +121,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "memory delete",
-    summary: "Forget one entry",
+    summary: "Delete one memory entry",
     args: [{ name: "<entry>", meaning: "its id" }],
     workspace: true,
     example: "autonous memory delete mem_01k…",
@@ -127,7 +130,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "serve",
     summary: "Run the service: supervisor, worker and HTTP on 127.0.0.1",
-    options: [{ name: "--check", meaning: "check everything that a start needs, then stop" }],
+    options: [{ name: "--check", meaning: "run the startup checks, then exit" }],
     workspace: true,
     example: "AUTONOUS_TOOL_ALLOWED_ROOTS=/srv/work autonous serve",
     load: async () => (await import("./commands/serve.ts")).serve,
@@ -151,7 +154,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "redact",
-    summary: "Take secrets out of text: stdin to stdout",
+    summary: "Redact secrets in text from stdin to stdout",
     args: [{ name: "[-]", meaning: 'JSON Lines instead: {"text":…} in, {"text":…,"redacted":…} out' }],
     example: "autonous redact < build.log",
     load: async () => (await import("./commands/redact.ts")).redactInput,
@@ -165,31 +168,31 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "state adopt",
-    summary: "Mark a state folder as your own, or move an old one",
-    args: [{ name: "[folder]", meaning: "old state to move to where the state of this workspace is now" }],
-    options: [{ name: "--yes", meaning: "without a question: you know where the folder comes from" }],
+    summary: "Mark a state folder as yours, or move an old one",
+    args: [{ name: "[folder]", meaning: "old state folder to move to the current location" }],
+    options: [{ name: "--yes", meaning: "do not ask: you know where the folder comes from" }],
     workspace: true,
     example: "autonous state adopt --state-dir .state",
     load: async () => (await import("./commands/state.ts")).adoptState,
   },
   {
     name: "completion",
-    summary: "Print a script that completes commands in your shell",
+    summary: "Print a shell completion script",
     args: [{ name: "<shell>", meaning: "bash, zsh or fish", choices: ["bash", "zsh", "fish"] }],
     example: "source <(autonous completion bash)",
     notes: [
-      "To install it for good, write it where your shell looks for it:",
+      "To install it permanently, write it to:",
       "  bash  ~/.local/share/bash-completion/completions/autonous",
       "  zsh   ~/.zfunc/_autonous, with fpath+=(~/.zfunc) before compinit in ~/.zshrc",
       "  fish  ~/.config/fish/completions/autonous.fish",
-      "such as: autonous completion fish > ~/.config/fish/completions/autonous.fish",
+      "For example: autonous completion fish > ~/.config/fish/completions/autonous.fish",
     ],
     load: async () => (await import("./commands/completion.ts")).completion,
   },
   {
     name: "doctor",
     summary: "Check this machine, the configuration, the store and the sandbox",
-    options: [{ name: "--fix", meaning: "install programs that are missing, with the system's package manager" }],
+    options: [{ name: "--fix", meaning: "install missing programs with the system's package manager" }],
     workspace: true,
     example: "autonous doctor",
     load: async () => (await import("./commands/doctor.ts")).doctor,

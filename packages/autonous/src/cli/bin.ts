@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program's first lines: they have to work on any Node, so that an old one is told and does not just break.
+// The entry point has to parse on any Node.js version, so that an old one gets a clear message.
 import { existsSync, realpathSync, statSync } from "node:fs";
 import nodeModule from "node:module";
 import { homedir } from "node:os";
@@ -8,20 +8,20 @@ import { dirname, isAbsolute, join } from "node:path";
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   process.stderr.write(
-    `autonous needs Node.js 24.15 or newer; this is ${process.versions.node}. Install a newer one, or start bin/autonous.js, which finds the one that came with it\n`,
+    `autonous needs Node.js 24.15 or newer; this is ${process.versions.node}. Install a newer one, or run bin/autonous.js, which uses the bundled one\n`,
   );
   process.exit(1);
 }
 
 /**
- * Compiled code runs as it is, so it is kept where no tool and no command reaches: in the user's state directory, once that
- * was made. Where a repository may have put it there (the home is the workspace, or tracked by git), none is kept.
+ * Cached compiled code runs unchecked, so it is stored where no tool or command can write: in the user's state directory, once that
+ * exists. No cache is used if a repository could have placed it there (the home is the workspace or tracked by git).
  */
 function codeFolder(): string | undefined {
   const { XDG_STATE_HOME: named = "" } = process.env;
   try {
     const base = isAbsolute(named) ? named : join(homedir(), ".local", "state");
-    if (!isAbsolute(base)) return undefined; // the start refuses such a home
+    if (!isAbsolute(base)) return undefined; // startup rejects such a home
     const folder = realpathSync(join(base, "autonous"));
     const { uid, mode } = statSync(folder);
     if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return undefined;
@@ -31,14 +31,14 @@ function codeFolder(): string | undefined {
     }
     return join(folder, "compiled");
   } catch {
-    return undefined; // no state directory yet, or no current folder: the start tells what is wrong
+    return undefined; // no state directory yet, or no current folder: startup reports the problem
   }
 }
 
 const compiled = process.env["NODE_COMPILE_CACHE"] ?? codeFolder();
 if (compiled !== undefined) nodeModule.enableCompileCache(compiled);
 
-// No await at the top: the bundle is CommonJS, which starts faster.
+// No top-level await: the bundle is CommonJS, which starts faster.
 async function start(): Promise<void> {
   const { main } = await import("./main.ts");
   process.exitCode = await main(process.argv.slice(2));

@@ -1,56 +1,56 @@
 import type { ExitCode } from "./exit-codes.ts";
 import type { Print } from "./output/print.ts";
 
-/** What a command is given. */
+/** The input of a command. */
 export interface CommandInput {
   readonly args: readonly string[];
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
   readonly print: Print;
-  /** Aborted by Ctrl-C and SIGTERM, and when nobody can read the output any more. */
+  /** Aborted by Ctrl-C, by SIGTERM, and when the output can no longer be written. */
   readonly signal: AbortSignal;
   /**
-   * For a command that has something smaller to stop: asked at each Ctrl-C, and where it gives `true` that was all.
-   * Gives what ends it.
+   * For a command that can stop a part of its work: called on each Ctrl-C; `true` means that it was handled.
+   * Returns a function that unregisters the handler.
    */
   readonly onInterrupt: (take: () => boolean) => () => void;
 }
 
 type RunCommand = (input: CommandInput) => Promise<ExitCode>;
 
-/** An argument or an option, as it is written and what it is for. */
+/** An argument or an option: syntax and meaning. */
 export interface Parameter {
   readonly name: string;
   readonly meaning: string;
-  /** `-f`, for an option that is given often. */
+  /** A short form such as `-f`, for frequent options. */
   readonly short?: string;
-  /** An option that may be given several times; its value is a list. */
+  /** The option may be repeated; its value is a list. */
   readonly repeatable?: boolean;
-  /** The only values that it takes: shells offer them. */
+  /** The allowed values, also used for shell completion. */
   readonly choices?: readonly string[];
 }
 
-/** What a command declares. Its module is loaded only when it is used. */
+/** The declaration of a command. Its module is loaded only when it runs. */
 export interface Command {
   /** `call`, or `audit verify` for a command of a group. */
   readonly name: string;
   readonly summary: string;
   /** `<needed>` or `[optional]`. */
   readonly args?: readonly Parameter[];
-  /** `--flag`, or `--flag <value>`. Every command has `--json` beside these. */
+  /** `--flag` or `--flag <value>`. Every command also has `--json`. */
   readonly options?: readonly Parameter[];
-  /** Works on a workspace: takes `--root`, `--state-dir` and `--profile` too. */
+  /** Works on a workspace: also takes `--root`, `--state-dir` and `--profile`. */
   readonly workspace?: boolean;
-  /** May ask the person at the terminal: takes `--non-interactive` too. */
+  /** May ask the user at the terminal: also takes `--non-interactive`. */
   readonly attended?: boolean;
   readonly example: string;
-  /** What its help says last, line by line. */
+  /** The last lines of its help. */
   readonly notes?: readonly string[];
   load(): Promise<RunCommand>;
 }
 
-/** The command was used in a way that cannot be right. */
+/** Invalid usage of a command. */
 export class UsageError extends Error {
-  /** What people get to see in the place of the message. */
+  /** Shown to people instead of the message. */
   readonly help: string | undefined;
 
   constructor(message: string, help?: string) {

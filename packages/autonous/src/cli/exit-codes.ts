@@ -1,7 +1,7 @@
 import { ERRORS } from "@autonous/runtime";
 import type { ErrorCode, ToolCallResult } from "@autonous/runtime";
 
-/** What the process says when it ends (spec 5). */
+/** Exit codes of the process (spec 5). */
 // oxfmt-ignore
 export const EXIT = {
   done:            0,

@@ -5,7 +5,7 @@ import { table } from "./output/table.ts";
 const WIDTH = 80;
 
 const JSON_OPTION: Parameter = { name: "--json", meaning: "one JSON document on stdout and nothing else" };
-const HELP_OPTION: Parameter = { name: "-h, --help", meaning: "show what can be done" };
+const HELP_OPTION: Parameter = { name: "-h, --help", meaning: "show help" };
 const VERSION_OPTION: Parameter = { name: "-V, --version", meaning: "show the version" };
 
 const WORKSPACE_OPTIONS: readonly Parameter[] = [
@@ -14,7 +14,7 @@ const WORKSPACE_OPTIONS: readonly Parameter[] = [
     meaning: "a folder that tools may touch; may be repeated (default: the current one)",
     repeatable: true,
   },
-  { name: "--state-dir <folder>", meaning: "where the record is kept (default: in the user's state directory)" },
+  { name: "--state-dir <folder>", meaning: "state folder (default: in the user's state directory)" },
   {
     name: "--profile <name>",
     meaning: "readonly, guarded or autonomous (default: as configured)",
@@ -22,22 +22,22 @@ const WORKSPACE_OPTIONS: readonly Parameter[] = [
   },
 ];
 
-/** Of commands at which a person may be asked. */
+/** Options of commands that may ask for approval. */
 const ATTENDED_OPTIONS: readonly Parameter[] = [
-  { name: "--non-interactive", meaning: "ask nobody: a call that needs approval is refused, with exit code 4" },
+  { name: "--non-interactive", meaning: "never ask: calls that need approval fail with exit code 4" },
 ];
 
-/** What each group of commands is about. */
+/** The summary of each group of commands. */
 export const GROUPS: Readonly<Record<string, string>> = {
   "": "The tool runtime you can hand an agent the keys to.",
   policy: "Decisions: what is allowed, and why",
-  approvals: "What waits for a person, and what they have granted",
-  tasks: "The queue of the service",
+  approvals: "Pending approvals and active grants",
+  tasks: "Tasks in the queue of the service",
   telegram: "Who has access to the Telegram bot",
-  memory: "What runs have kept for later ones",
+  memory: "Memory entries that runs stored for later runs",
   state: "The state folder of this workspace",
-  events: "What happened, as a tree or as it comes",
-  audit: "The record: check it, search it, export it",
+  events: "Events of tasks and runs",
+  audit: "Audit log: verify, search, export",
 };
 
 const START = `
@@ -48,7 +48,7 @@ const START = `
   autonous audit show
 `;
 
-/** The options that a command takes, those of all commands last. */
+/** The options of a command; common ones come last. */
 export function optionsOf(command: Command): readonly Parameter[] {
   return [
     ...(command.options ?? []),
@@ -58,7 +58,7 @@ export function optionsOf(command: Command): readonly Parameter[] {
   ];
 }
 
-/** What can be done with a command, a group, or the program itself where no word is given. */
+/** The help of a command, a group, or (without words) the program. */
 export function helpFor(named: readonly string[]): string {
   const command = COMMANDS.find(({ name }) => name === named.join(" "));
   return command === undefined ? helpForGroup(named) : helpForCommand(command);
@@ -86,7 +86,7 @@ function helpForGroup(named: readonly string[]): string {
   ].join("");
 }
 
-/** The commands of a group; at the top a group stands for its commands. */
+/** The commands of a group; the top level lists groups instead of their commands. */
 function entriesOf(named: readonly string[]): Parameter[] {
   const entries = new Map<string, Parameter>();
   for (const { name, summary, args = [] } of COMMANDS) {

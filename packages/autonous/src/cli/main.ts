@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { boundText, ERRORS, ToolError } from "@autonous/runtime";
+import { ERRORS, ToolError } from "@autonous/runtime";
+import { boundText } from "@autonous/runtime/internal";
 import { z } from "zod";
 import { ConfigurationError } from "../config/load.ts";
 import { UsageError } from "./command.ts";
@@ -10,13 +11,13 @@ import { createPrint } from "./output/print.ts";
 import type { Print } from "./output/print.ts";
 import { choose } from "./program.ts";
 
-// A schema is used a few times in a process: compiling it first takes longer than it saves.
+// Schemas are used only a few times per process: compiling them costs more than it saves.
 z.config({ jitless: true });
 
-/** Why what was under way was stopped: a person or the system said so. */
+/** The user or the system stopped the command. */
 class Interrupted extends Error {}
 
-/** Runs the command that the words name and gives the exit code. Never throws. */
+/** Runs the command and returns the exit code. Never throws. */
 export async function main(words: readonly string[]): Promise<ExitCode> {
   const interrupt = new AbortController();
   const taker = watchSignals((signal) => interrupt.abort(new Interrupted(`Interrupted by ${signal}`)));
@@ -25,13 +26,13 @@ export async function main(words: readonly string[]): Promise<ExitCode> {
   return (await output.problem()) ?? exitCode;
 }
 
-/** Gives the command a way to be asked before Ctrl-C stops it all. */
+/** Lets a command handle Ctrl-C before it stops the whole command. */
 function watchSignals(stop: (signal: string) => void): CommandInput["onInterrupt"] {
   let take: (() => boolean) | undefined;
   process.once("SIGTERM", () => stop("SIGTERM"));
   process.on("SIGINT", function onSigint() {
     if (take?.() === true) return;
-    process.removeListener("SIGINT", onSigint); // the next one finds no handler of ours and ends the process at once
+    process.removeListener("SIGINT", onSigint); // the next Ctrl-C has no handler and kills the process
     stop("SIGINT");
   });
   return (wanted) => {
@@ -68,7 +69,7 @@ function reportInterrupt({ message }: Interrupted, print: Print): ExitCode {
   return EXIT.interrupted;
 }
 
-/** Says what went wrong: in words to people, as a document to programs. */
+/** Reports an error: as text for people, as a JSON document for programs. */
 function report(error: unknown, print: Print): ExitCode {
   const { code, exitCode, message, hint } = classify(error);
   if (print.json) {
@@ -103,7 +104,7 @@ function classify(error: unknown): Classified {
   return { code: code ?? "InternalError", exitCode: EXIT.failed, message };
 }
 
-/** Notices that nobody can read what is written any more: what is under way is stopped. */
+/** Stops the command when its output can no longer be written. */
 function watchOutput(stop: (error: Error) => void): { problem(): Promise<ExitCode | undefined> } {
   let broken: NodeJS.ErrnoException | undefined;
   function onError(error: NodeJS.ErrnoException): void {
@@ -114,10 +115,10 @@ function watchOutput(stop: (error: Error) => void): { problem(): Promise<ExitCod
   process.stderr.on("error", onError);
   return {
     async problem() {
-      await createPrint(false).flushed(); // what was written before has failed by then
+      await createPrint(false).flushed(); // earlier writes have failed by then
       if (broken === undefined) return undefined;
-      if (broken.code === "EPIPE") return EXIT.done; // `autonous … | head` is no error
-      process.stderr.write(`Cannot write the output (${broken.code}): see that there is room where it goes\n`);
+      if (broken.code === "EPIPE") return EXIT.done; // `autonous … | head` is not an error
+      process.stderr.write(`Cannot write the output (${broken.code}): check the free space at its destination\n`);
       return EXIT.failed;
     },
   };

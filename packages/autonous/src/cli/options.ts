@@ -12,12 +12,12 @@ export function readLimit(given: Given, fallback: number, most = MOST): number {
   const text = String(given);
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
-  throw new UsageError(`"${text}" is no whole number from 1 to ${most}`);
+  throw new UsageError(`Invalid number "${text}" (a whole number from 1 to ${most})`);
 }
 
 type Given = CommandInput["options"][string];
 
-/** What a task may use up: as the command line says, else the configuration. */
+/** The limits of a task: from the command line, else from the configuration. */
 export function readLimits(options: CommandInput["options"], settings: Settings): AgentLimits {
   const { max_turns, max_wall_time_seconds, max_tokens } = settings;
   const max_cost_cents = readCents(options["maxCost"]) ?? settings.max_cost_cents;
@@ -35,7 +35,7 @@ function readCents(given: Given): number | undefined {
   const text = String(given);
   const cents = Math.round(Number(text) * 100);
   if (/^\d+(\.\d{1,2})?$/.test(text) && cents >= 1 && cents <= SETTINGS.max_cost_cents.kind.max) return cents;
-  throw new UsageError(`"${text}" is no amount such as 2.50`);
+  throw new UsageError(`Invalid amount "${text}" (example: 2.50)`);
 }
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
@@ -47,5 +47,5 @@ function readSeconds(given: Given): number | undefined {
   const [, number, unit = ""] = /^(\d{1,9})([smh]?)$/.exec(text) ?? [];
   const seconds = Number(number) * (UNITS[unit] ?? Number.NaN);
   if (seconds >= 1 && seconds <= SETTINGS.max_wall_time_seconds.kind.max) return seconds;
-  throw new UsageError(`"${text}" is no time such as 90s, 15m or 2h`);
+  throw new UsageError(`Invalid duration "${text}" (examples: 90s, 15m, 2h)`);
 }

@@ -1,15 +1,15 @@
 import type { Command } from "./command.ts";
 
-/** What is allowed and why, and what waits for a person. */
+/** Commands about policy decisions and approvals. */
 export const POLICY_COMMANDS: readonly Command[] = [
   {
     name: "policy explain",
-    summary: "Show the decision on a call, and each check that led to it; runs nothing",
+    summary: "Show the decision on a call and its checks; runs nothing",
     args: [
-      { name: "<tool>", meaning: "the tool's name; or - to read calls from stdin, one a line" },
+      { name: "<tool>", meaning: "the tool's name; or - to read calls from stdin, one per line" },
       { name: "[args]", meaning: "its arguments as JSON" },
     ],
-    options: [{ name: "--skill <name>", meaning: "as in a run that this skill restricts" }],
+    options: [{ name: "--skill <name>", meaning: "decide as in a run restricted by this skill" }],
     workspace: true,
     example: `autonous policy explain ls '{"path":"../elsewhere"}'`,
     load: async () => (await import("./commands/policy.ts")).explain,
@@ -41,17 +41,17 @@ export const POLICY_COMMANDS: readonly Command[] = [
   {
     name: "policy test",
     summary: "Check expected decisions like unit tests; runs none of the calls",
-    args: [{ name: "<file>", meaning: 'one case a line: {"tool":…,"args":…,"expect":"DENY"}; or - for stdin' }],
-    options: [{ name: "--config <file>", meaning: "a configuration to try in the place of your own" }],
+    args: [{ name: "<file>", meaning: 'one case per line: {"tool":…,"args":…,"expect":"DENY"}; or - for stdin' }],
+    options: [{ name: "--config <file>", meaning: "a configuration to test instead of your own" }],
     workspace: true,
     example: "autonous policy test decisions.jsonl",
     load: async () => (await import("./commands/policy-test.ts")).test,
   },
   {
     name: "policy replay",
-    summary: "Decide recorded calls again under another policy; runs nothing",
+    summary: "Re-evaluate recorded calls with another policy; runs nothing",
     options: [
-      { name: "--config <file>", meaning: "the configuration to try in the place of your own" },
+      { name: "--config <file>", meaning: "the configuration to test instead of your own" },
       { name: "--run <id>", meaning: "only the calls of this run or task" },
     ],
     workspace: true,
@@ -60,14 +60,14 @@ export const POLICY_COMMANDS: readonly Command[] = [
   },
   {
     name: "approvals list",
-    summary: "Show the calls that wait for a person",
+    summary: "List calls that need approval",
     options: [
       {
         name: "--state <state>",
-        meaning: "those in this state (default pending)",
+        meaning: "only approvals in this state (default pending)",
         choices: ["pending", "granted", "used", "denied", "expired", "withdrawn"],
       },
-      { name: "--all", meaning: "answered ones too" },
+      { name: "--all", meaning: "include answered ones" },
     ],
     workspace: true,
     example: "autonous approvals list",
@@ -75,7 +75,7 @@ export const POLICY_COMMANDS: readonly Command[] = [
   },
   {
     name: "approvals show",
-    summary: "Show one call that waits: what it would do, with the diff",
+    summary: "Show a pending call: what it would do, with the diff",
     args: [{ name: "<approval>", meaning: "its id" }],
     workspace: true,
     example: "autonous approvals show apr_01k…",
@@ -83,16 +83,16 @@ export const POLICY_COMMANDS: readonly Command[] = [
   },
   {
     name: "approvals grant",
-    summary: "Let a waiting call run: shows it and asks, at a terminal",
+    summary: "Approve a pending call, after a confirmation at a terminal",
     args: [{ name: "<approval>", meaning: "its id" }],
     options: [
       { name: "--scope <scope>", meaning: "call (the default), run or session", choices: ["call", "run", "session"] },
       {
         name: "--offer <name>",
-        meaning: "with a longer scope: how wide, as the request offers it (default: exactly this)",
+        meaning: "for a longer scope: what it covers, as offered by the request (default: exactly this)",
       },
-      { name: "--rule", meaning: "also write the offer down as a rule of your own configuration" },
-      { name: "--reason <text>", meaning: "why; kept in the record" },
+      { name: "--rule", meaning: "also add the offer as a rule to your own configuration" },
+      { name: "--reason <text>", meaning: "reason, recorded in the audit log" },
     ],
     workspace: true,
     example: "autonous approvals grant apr_01k… --scope run",
@@ -100,23 +100,23 @@ export const POLICY_COMMANDS: readonly Command[] = [
   },
   {
     name: "approvals deny",
-    summary: "Refuse a call that waits for a person",
+    summary: "Deny a pending call",
     args: [{ name: "<approval>", meaning: "its id" }],
-    options: [{ name: "--reason <text>", meaning: "why; the model is told" }],
+    options: [{ name: "--reason <text>", meaning: "reason, shown to the model" }],
     workspace: true,
     example: 'autonous approvals deny apr_01k… --reason "not on Fridays"',
     load: async () => (await import("./commands/approvals.ts")).deny,
   },
   {
     name: "approvals grants",
-    summary: "Show the grants in force: what, for which run or session, by whom, since when",
+    summary: "List active grants: scope, run or session, who, since when",
     workspace: true,
     example: "autonous approvals grants",
     load: async () => (await import("./commands/approvals.ts")).grants,
   },
   {
     name: "approvals revoke",
-    summary: "Take a grant back",
+    summary: "Revoke a grant",
     args: [{ name: "<grant>", meaning: "its id" }],
     workspace: true,
     example: "autonous approvals revoke grant_01k…",

@@ -1,4 +1,4 @@
-import { nearestNames } from "@autonous/runtime";
+import { nearestNames } from "@autonous/runtime/internal";
 import { COMMANDS } from "./all.ts";
 import { UsageError } from "./command.ts";
 import type { Command, Parameter } from "./command.ts";
@@ -10,7 +10,7 @@ export interface Chosen {
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 }
 
-/** What was asked of the program itself rather than of a command. */
+/** A request for help or the version instead of a command. */
 export interface About {
   readonly about: "help" | "version";
   readonly text: string;
@@ -20,11 +20,11 @@ const HELP = new Set(["-h", "--help"]);
 const VERSION = new Set(["-V", "--version"]);
 const JSON_FLAG = "--json";
 
-/** Finds what the words on the command line ask for. Throws `UsageError`; writes nothing. */
+/** Parses the command line. Throws `UsageError`; writes nothing. */
 export function choose(words: readonly string[], version: () => string): Chosen | About {
   const [first, ...rest] = words;
   const asked = first === "help" ? [...rest, "--help"] : words;
-  // `--json` may stand before the command too.
+  // `--json` may come before the command too.
   const given = asked.filter((word, i) => word !== JSON_FLAG || asked.slice(0, i).some((each) => each !== JSON_FLAG));
   const named = namedBy(given);
   const left = given.slice(named.length);
@@ -37,7 +37,7 @@ export function choose(words: readonly string[], version: () => string): Chosen 
   return { command, args, options: asked.includes(JSON_FLAG) ? { ...options, json: true } : options };
 }
 
-/** The command or group that the first words are. */
+/** The command or group that the first words name. */
 function namedBy(words: readonly string[]): readonly string[] {
   const end = words.findIndex((_, i) => !COMMANDS.some(({ name }) => startsWith(name, words.slice(0, i + 1))));
   return end < 0 ? words : words.slice(0, end);
@@ -47,7 +47,7 @@ function startsWith(name: string, words: readonly string[]): boolean {
   return `${name} `.startsWith(words.map((word) => `${word} `).join(""));
 }
 
-/** What can stand after the words that are there. */
+/** The words that can follow these. */
 function commandsAfter(named: readonly string[]): string[] {
   const names = COMMANDS.filter(({ name }) => startsWith(name, named)).map(({ name }) => name.split(" ")[named.length]);
   return [...new Set(names.filter((name) => name !== undefined))];
@@ -60,7 +60,7 @@ function noCommand(named: readonly string[], word: string | undefined): UsageErr
     return new UsageError(`No command is given after "${asked}": it is one of ${after.join(", ")}`, helpFor(named));
   }
   if (word.startsWith("-")) return wrongUse(`Unknown option "${word}"`, named, undefined);
-  // A command of a group whose own name is the word: `audit verify` for `verify`.
+  // A command inside a group: suggest `audit verify` for `verify`.
   const elsewhere = COMMANDS.find(({ name }) => name.endsWith(` ${word}`))?.name;
   return wrongUse(`Unknown command "${word}"`, named, nearestNames(word, after)[0] ?? elsewhere);
 }
@@ -70,7 +70,7 @@ function wrongUse(problem: string, named: readonly string[], meant: string | und
   return new UsageError(`${problem}${next} "${["autonous", ...named].join(" ")} --help"`);
 }
 
-/** The words after a command as its arguments and options. */
+/** Parses the words after a command into arguments and options. */
 function readWords(command: Command, words: readonly string[]): Pick<Chosen, "args" | "options"> {
   const named = command.name.split(" ");
   const args: string[] = [];

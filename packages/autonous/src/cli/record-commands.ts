@@ -1,14 +1,14 @@
 import type { Command } from "./command.ts";
 
-/** Those of `store/queue/task-states.ts`, which a start need not load. */
+/** Copied from `store/queue/task-states.ts`, to keep startup fast. */
 const TASK_STATES: readonly string[] =
   "queued in_progress model_round tool_round waiting_approval reply_sent done failed cancelled dead_letter".split(" ");
 
-/** The queue of the service, and what is on record. */
+/** Commands about the service's queue and the records. */
 export const RECORD_COMMANDS: readonly Command[] = [
   {
     name: "tasks list",
-    summary: "Show the tasks of the service, newest first",
+    summary: "List the tasks of the service, newest first",
     options: [
       {
         name: "--state <state>",
@@ -16,7 +16,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
         choices: TASK_STATES,
       },
       { name: "--chat <chat>", meaning: "only tasks of this chat, such as telegram:7; http:<name> may be <name>" },
-      { name: "--limit <n>", meaning: "at most so many (default 20)" },
+      { name: "--limit <n>", meaning: "at most this many (default 20)" },
     ],
     workspace: true,
     example: "autonous tasks list --state dead_letter",
@@ -24,7 +24,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "tasks show",
-    summary: "Show one task: its state, what happened to it, its answer, what can be done next",
+    summary: "Show a task: state, history, answer and next steps",
     args: [{ name: "<task>", meaning: "the task's id" }],
     workspace: true,
     example: "autonous tasks show task_01k…",
@@ -32,7 +32,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "tasks cancel",
-    summary: "Stop tasks: those that wait at once, one in hand as soon as its worker sees it",
+    summary: "Cancel pending or running tasks",
     args: [{ name: "<task...>", meaning: "the tasks' ids" }],
     workspace: true,
     example: "autonous tasks cancel task_01k…",
@@ -40,7 +40,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "tasks retry",
-    summary: "Put tasks back into the queue that failed, were given up or cancelled",
+    summary: "Requeue failed, dead-lettered or cancelled tasks",
     args: [{ name: "<task...>", meaning: "the tasks' ids" }],
     workspace: true,
     example: "autonous tasks retry task_01k…",
@@ -48,7 +48,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "tasks resend",
-    summary: "Send answers again that a blocked chat did not take",
+    summary: "Resend answers that could not be delivered",
     args: [{ name: "<task...>", meaning: "the tasks' ids" }],
     workspace: true,
     example: "autonous tasks resend task_01k…",
@@ -56,7 +56,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "tasks drop",
-    summary: "Put dead letters away; their record stays",
+    summary: "Discard dead-lettered tasks (history is kept)",
     args: [{ name: "<task...>", meaning: "the tasks' ids" }],
     workspace: true,
     example: "autonous tasks drop task_01k…",
@@ -64,7 +64,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "events tree",
-    summary: "Show a task or run as a tree: agent, turns, calls, with times and outcomes",
+    summary: "Show a task or run as a tree: turns, calls, times, outcomes",
     args: [{ name: "<task or run>", meaning: "the id of a task or a run" }],
     workspace: true,
     example: "autonous events tree run_01k…",
@@ -72,13 +72,13 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "events tail",
-    summary: "Show the latest events, one a line",
-    args: [{ name: "[task or run]", meaning: "only this one's" }],
+    summary: "Show the latest events, one per line",
+    args: [{ name: "[task or run]", meaning: "only events of this task or run" }],
     options: [
-      { name: "--run <run>", meaning: "only this run's" },
-      { name: "--task <task>", meaning: "only this task's" },
-      { name: "--lines <n>", meaning: "at most so many to begin with (default 20)" },
-      { name: "--follow", short: "-f", meaning: "go on as events come, until Ctrl-C" },
+      { name: "--run <run>", meaning: "only events of this run" },
+      { name: "--task <task>", meaning: "only events of this task" },
+      { name: "--lines <n>", meaning: "number of past events to show first (default 20)" },
+      { name: "--follow", short: "-f", meaning: "keep printing new events until Ctrl-C" },
     ],
     workspace: true,
     example: "autonous events tail --follow",
@@ -86,14 +86,14 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "audit verify",
-    summary: "Check the record: changed, removed, reordered, cut or rolled back",
+    summary: "Check the audit log for tampering, truncation and rollback",
     args: [
       {
         name: "[path]",
         meaning: "an export, an events.jsonl, a run's folder, a backup or a state folder (default: this workspace's)",
       },
     ],
-    options: [{ name: "--key <fingerprint>", meaning: "of an export: the key that has to have signed it" }],
+    options: [{ name: "--key <fingerprint>", meaning: "for an export: the key that must have signed it" }],
     workspace: true,
     example: "autonous audit verify",
     load: async () => (await import("./commands/audit.ts")).verify,
@@ -104,12 +104,12 @@ export const RECORD_COMMANDS: readonly Command[] = [
     options: [
       { name: "--tool <name>", meaning: "only calls of this tool" },
       { name: "--outcome <outcome>", meaning: "ok, failed or denied", choices: ["ok", "failed", "denied"] },
-      { name: "--since <time>", meaning: "only calls since then, such as 2026-01-31 or 2026-01-31T12:00:00Z" },
+      { name: "--since <time>", meaning: "only calls since this time, for example 2026-01-31 or 2026-01-31T12:00:00Z" },
       { name: "--run <id>", meaning: "only calls of this run" },
       { name: "--actor <name>", meaning: "only calls of this user, model or host (or glob)" },
       { name: "--channel <name>", meaning: "only calls by this channel, such as telegram" },
       { name: "--chat <id>", meaning: "only calls of this chat, such as telegram:7 or telegram:*" },
-      { name: "--limit <n>", meaning: "at most so many (default 20)" },
+      { name: "--limit <n>", meaning: "at most this many (default 20)" },
     ],
     workspace: true,
     example: "autonous audit show --outcome denied",
@@ -117,11 +117,11 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "audit export",
-    summary: "Write audit records as JSON Lines, linked and signed",
+    summary: "Export audit records as signed, hash-chained JSON Lines",
     options: [
       { name: "--tool <name>", meaning: "only calls of this tool" },
       { name: "--outcome <outcome>", meaning: "ok, failed or denied", choices: ["ok", "failed", "denied"] },
-      { name: "--since <time>", meaning: "only calls since then" },
+      { name: "--since <time>", meaning: "only calls since this time" },
       { name: "--run <id>", meaning: "only calls of this run" },
       { name: "--actor <name>", meaning: "only calls of this user, model or host (or glob)" },
       { name: "--channel <name>", meaning: "only calls by this channel, such as telegram" },
@@ -133,24 +133,24 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "prune",
-    summary: "Remove what was kept for long enough, as a service does by itself",
-    options: [{ name: "--dry-run", meaning: "show what would go, and remove nothing" }],
+    summary: "Delete runs past retention (the service does it hourly)",
+    options: [{ name: "--dry-run", meaning: "show what would be deleted, and delete nothing" }],
     workspace: true,
     example: "autonous prune --dry-run",
     load: async () => (await import("./commands/upkeep.ts")).prune,
   },
   {
     name: "backup",
-    summary: "Make a checked copy of the state folder, also while the service runs",
-    args: [{ name: "<folder>", meaning: "the folder to be made" }],
+    summary: "Back up and verify the state folder; the service may run",
+    args: [{ name: "<folder>", meaning: "the folder to create" }],
     workspace: true,
     example: "autonous backup /var/backups/autonous-2026-01-31",
     load: async () => (await import("./commands/upkeep.ts")).backup,
   },
   {
     name: "restore",
-    summary: "Put a backup where there is no state folder; the record says so",
-    args: [{ name: "<backup>", meaning: "a folder that autonous backup made" }],
+    summary: "Restore a backup where no state folder exists (audited)",
+    args: [{ name: "<backup>", meaning: "a folder created by autonous backup" }],
     workspace: true,
     example: "autonous restore /var/backups/autonous-2026-01-31",
     load: async () => (await import("./commands/upkeep.ts")).restore,

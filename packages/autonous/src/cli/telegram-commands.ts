@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** Who may use the bot, and who gets its messages. */
+/** Commands about access to the bot and its webhook. */
 export const TELEGRAM_COMMANDS: readonly Command[] = [
   {
     name: "telegram pair",
@@ -33,9 +33,7 @@ export const TELEGRAM_COMMANDS: readonly Command[] = [
   {
     name: "telegram webhook",
     summary: "Show the bot's webhook, or delete it",
-    options: [
-      { name: "--delete", meaning: "delete it: messages then come to this service instead of the program behind it" },
-    ],
+    options: [{ name: "--delete", meaning: "delete the webhook, so that this service receives the messages" }],
     workspace: true,
     example: "autonous telegram webhook --delete",
     load: async () => (await import("./commands/telegram-webhook.ts")).webhook,

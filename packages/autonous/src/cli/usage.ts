@@ -4,7 +4,7 @@ interface Used extends Pick<Asked, "turns" | "calls" | "isEstimated" | "isReport
   readonly usage: Pick<Asked["usage"], "input_tokens" | "output_tokens" | "cost">;
 }
 
-/** `3 turns, 5 calls, 12,345 tokens in and 678 out, cost 0.0123`: tokens and cost where the provider reports any. */
+/** `3 turns, 5 calls, 12,345 tokens in and 678 out, cost 0.0123`: tokens and cost only if the provider reports them. */
 export function usageText({ turns, calls, usage, isEstimated, isReported }: Used): string {
   const { input_tokens, output_tokens, cost } = usage;
   const hasTokens = input_tokens + output_tokens > 0 && isReported;
@@ -17,12 +17,12 @@ export function usageText({ turns, calls, usage, isEstimated, isReported }: Used
   ].join(", ");
 }
 
-/** `0.0123`; "unknown" where a model has no price, which is not the same as nothing. */
+/** `0.0123`; "unknown" if a model has no price, which is different from free. */
 export function costText(cost: number | null): string {
   return cost === null ? "unknown" : cost.toFixed(4);
 }
 
-/** `12,345`. The library for languages would take 10 ms to load. */
+/** `12,345`. `Intl` would take 10 ms to load. */
 function grouped(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
 }

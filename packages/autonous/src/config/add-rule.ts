@@ -15,9 +15,9 @@ import { ConfigurationError, configurationPath } from "./load.ts";
 import { parseConfiguration, readOwnText } from "./read-file.ts";
 
 /**
- * Writes a rule down at the end of the user's own configuration file, in one step; all else in it stays. Gives the
- * file's path. Throws `ConfigurationError` where the file is wrong: what cannot be read is not written over. One at a
- * time, or the rule of another would be lost: the caller sees to that.
+ * Appends a rule to the user's own configuration file, atomically; the rest is kept. Returns the
+ * file's path. Throws `ConfigurationError` if the file is invalid, instead of overwriting it. The caller must
+ * serialize calls, or a concurrently added rule would be lost.
  */
 export function addRule(rule: PolicyRule, environment: NodeJS.ProcessEnv): string {
   const path = configurationPath(environment);
@@ -39,7 +39,7 @@ function withRule(text: string | undefined, rule: PolicyRule): string {
   return `${JSON.stringify({ ...written, rules: [...(written.rules ?? []), rule] }, null, indent)}\n`;
 }
 
-/** People keep such files elsewhere and link to them: the link stays. */
+/** Writes to the target of a symlink, because some users keep such files elsewhere. */
 function replace(path: string, text: string): void {
   const target = endOfLinks(path);
   const { mode = 0o600 } = statSync(target, { throwIfNoEntry: false }) ?? {};
@@ -63,10 +63,10 @@ function writeSynced(path: string, text: string, mode: number): void {
   }
 }
 
-/** The system follows no more either. */
+/** The limit of Linux. */
 const MOST_LINKS = 40;
 
-/** Where a file lies, or would: its target may not be there yet. */
+/** The target of a path with symlinks, which may not exist yet. */
 function endOfLinks(path: string): string {
   let end = path;
   for (let links = 0; links < MOST_LINKS; links++) {
@@ -74,7 +74,7 @@ function endOfLinks(path: string): string {
     if (next === undefined) return end;
     end = resolve(dirname(end), next);
   }
-  throw new ConfigurationError([`${path} is a link that leads round and round`]);
+  throw new ConfigurationError([`${path} is part of a symlink loop`]);
 }
 
 function linkAt(path: string): string | undefined {
@@ -82,7 +82,7 @@ function linkAt(path: string): string | undefined {
     return readlinkSync(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EINVAL" || code === "ENOENT") return undefined; // no link, or nothing there
+    if (code === "EINVAL" || code === "ENOENT") return undefined; // not a link, or missing
     throw error;
   }
 }

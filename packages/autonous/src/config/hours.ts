@@ -1,8 +1,8 @@
-/** A part of every day, such as the night: it may go past midnight. In minutes since midnight. */
+/** Daily hours in minutes since midnight; they may span midnight. */
 export interface Hours {
   readonly from_minute: number;
   readonly to_minute: number;
-  /** As `Europe/Berlin`. Left out: that of the machine. */
+  /** Such as `Europe/Berlin`. Default: the machine's time zone. */
   readonly time_zone?: string;
 }
 
@@ -10,7 +10,7 @@ const HOURS = /^(\d{1,2}):(\d\d)\s*[-–]\s*(\d{1,2}):(\d\d)(?:\s+([\w+/-]{1,64}
 const MINUTES = 60;
 const DAY = 24 * MINUTES;
 
-/** `22:00-07:00`, or `22:00-07:00 Europe/Berlin`. Undefined where it is neither. */
+/** `22:00-07:00`, or `22:00-07:00 Europe/Berlin`. Undefined if it is neither. */
 export function readHours(text: string): Hours | undefined {
   const [, fromHour, fromMinute, toHour, toMinute, time_zone] = HOURS.exec(text.trim()) ?? [];
   const from_minute = minuteOf(fromHour, fromMinute);

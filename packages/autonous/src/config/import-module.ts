@@ -3,21 +3,21 @@ import { extname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { BoundModule } from "./module-files.ts";
 
-/** Packages that a module may import: those of this program, so that its tools are made by the same code. */
+/** Packages that a module may import, resolved to this program's copies, so that its tools use the same code. */
 const PACKAGES: ReadonlySet<string> = new Set(["autonous", "@autonous/runtime", "zod"]);
 const LOAD_MS = 10_000;
 
-/** By address: the text that was bound. The digest is part of the address, so other content is another module. */
+/** The bound text by URL. The digest is part of the URL, so changed content is a different module. */
 const bound = new Map<string, { readonly text: string; readonly module: BoundModule }>();
 let isHooked = false;
 
-/** Imports a module out of the text that was bound, and nothing else from files. Throws what the module throws. */
+/** Imports a module from the bound text, never from the files. Throws what the module throws. */
 export async function importModule(module: BoundModule): Promise<Readonly<Record<string, unknown>>> {
   for (const [path, text] of module.sources) bound.set(addressOf(path, module), { text, module });
   if (!isHooked) hook();
   isHooked = true;
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`it was not loaded within ${LOAD_MS / 1000} seconds`)), LOAD_MS);
+  const timer = setTimeout(() => reject(new Error(`it did not load within ${LOAD_MS / 1000} seconds`)), LOAD_MS);
   try {
     const loading = import(addressOf(module.thing.path, module)) as Promise<Readonly<Record<string, unknown>>>;
     return await Promise.race([loading, late]);
@@ -53,13 +53,13 @@ function findBound(specifier: string, from: string, module: BoundModule): string
   const isLocal = /^(?:\.{0,2}\/|file:)/.test(specifier);
   if (!isLocal) {
     throw new Error(
-      `it imports the package "${specifier}", and can import only ${[...PACKAGES].join(", ")} and what Node.js brings; bundle the rest into the module`,
+      `it imports the package "${specifier}", but only ${[...PACKAGES].join(", ")} and Node.js built-ins can be imported; bundle other packages into the module`,
     );
   }
   const url = addressOf(fileURLToPath(new URL(specifier, from)), module);
   if (bound.has(url)) return url;
   throw new Error(
-    `it imports "${specifier}", which is not part of what was trusted: import files by relative paths that lead to no links, written out in the import`,
+    `it imports "${specifier}", which is not part of the trusted content: import files by literal relative paths without symlinks`,
   );
 }
 

@@ -1,4 +1,5 @@
-import { isBuiltInTool, makeVisible, redact, secretsOf } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
+import { isBuiltInTool, makeVisible, secretsOf } from "@autonous/runtime/internal";
 import type { RuntimeOptions, Tool } from "@autonous/runtime";
 import type { Configuration, ModuleReference } from "./load.ts";
 import { bindModule } from "./module-files.ts";
@@ -6,25 +7,25 @@ import type { BoundModule } from "./module-files.ts";
 import type { NamedModule } from "./service-modules.ts";
 import { changesSince, TrustStore } from "./trust.ts";
 
-/** What modules give to a runtime. */
+/** The runtime options that modules provide. */
 type ModuleOptions = Pick<RuntimeOptions, "more_tools" | "own_files" | "onCheckpoint" | "onReverseThinking">;
 
 export interface LoadedModules {
   readonly options: ModuleOptions;
-  /** What is in force, by its path. */
+  /** The modules in force, by path. */
   readonly loaded: readonly {
     readonly path: string;
     readonly tools: readonly string[];
     readonly handlers: readonly string[];
   }[];
-  /** What no person has trusted as it is now, as sentences that say what to do. */
+  /** Modules whose current content is not trusted: sentences that say what to do. */
   readonly refused: readonly string[];
-  /** What cannot be loaded, as sentences that say what to do. */
+  /** Modules that cannot be loaded: sentences that say what to do. */
   readonly broken: readonly string[];
 }
 
 const HANDLERS = ["onCheckpoint", "onReverseThinking"] as const;
-const LOOK = "look at it and trust it: autonous policy trust";
+const LOOK = "review and trust it: autonous policy trust";
 
 interface Loading {
   readonly tools: Tool[];
@@ -36,7 +37,7 @@ interface Loading {
   readonly broken: string[];
 }
 
-/** Loads the modules that are trusted as they are now, and those that a service named. Never throws: each other one is reported. */
+/** Loads the modules whose current content is trusted, and those that a service named. Never throws: reports the others. */
 export async function loadModules(
   { modules }: Pick<Configuration, "modules">,
   named: readonly NamedModule[] = [],
@@ -74,8 +75,8 @@ async function loadOne(
   const fail = (why: string): void =>
     void loading.broken.push(`Cannot load the ${about}: ${why}. Fix it, or remove it from "modules"`);
   const refuse = (why: string): void => void loading.refused.push(`Not in force: ${about}: ${why}`);
-  loading.files.add(path); // also where there is none yet: what is put there would be loaded
-  // Not opened: a repository that is not trusted has no files opened, and stops no command.
+  loading.files.add(path); // also if it does not exist yet: a file created there would be loaded
+  // Do not open files of an untrusted repository, and do not let it block a command.
   if (!is_named) return refuse(`the configuration that names it is not trusted; ${LOOK}`);
   const module = bindModule(path);
   if ("problem" in module) return fail(module.problem);
@@ -100,7 +101,7 @@ function whyNotTrusted({ thing }: BoundModule, trust: TrustStore): string | unde
   return `it has changed since it was trusted (${changesSince(before, thing).slice(0, 5).join(", ")}); ${LOOK}`;
 }
 
-/** Throws where what is exported cannot be used; then nothing of the module is. */
+/** Throws if any export is invalid; then nothing of the module is used. */
 function take(exported: Readonly<Record<string, unknown>>, path: string, loading: Loading): void {
   const { tools = [] } = exported;
   if (!Array.isArray(tools) || !tools.every(isTool))

@@ -37,7 +37,7 @@ test("the environment comes before the file, and the file before the defaults; e
   expect(files).toMatchObject([{ path: file, owner: "user", trusted: true, read: { path: file } }]);
 });
 
-test("without a file there are the defaults", async () => {
+test("without a file the defaults apply", async () => {
   const { env, file } = await withFile(undefined);
 
   const { settings, files } = loadConfiguration(env);
@@ -46,7 +46,7 @@ test("without a file there are the defaults", async () => {
   expect(files).toEqual([{ path: file, owner: "user", trusted: true }]);
 });
 
-test("the policy's part of the file is read with it, whole, with the line of each rule", async () => {
+test("the policy in the file is read completely, with the line of each rule", async () => {
   const policy = {
     tools: ["ls"],
     rules: [
@@ -96,7 +96,7 @@ test("a mistake in an older variable is named by it", async () => {
   expect(read).toThrow(/TOOL_MAX_OUTPUT_BYTES has to be a whole number from 256/);
 });
 
-test("a configuration folder that is no absolute path is not looked at", () => {
+test("a relative path for the configuration folder is ignored", () => {
   const { files } = loadConfiguration({ XDG_CONFIG_HOME: "relative" });
 
   expect(files[0]?.path).toMatch(/^\/.*\.config\/autonous\/config\.json$/);
@@ -106,26 +106,26 @@ interface Wrong {
   readonly title: string;
   readonly content: unknown;
   readonly env?: Readonly<Record<string, string>>;
-  /** FILE stands for the file's path. */
+  /** FILE is replaced by the file's path. */
   readonly problems: readonly (string | RegExp)[];
 }
 
 // oxfmt-ignore
 const WRONG: readonly Wrong[] = [
-  { title: "no JSON",                     content: "{ max_turns: 5 }",          problems: ["FILE:1:3: it is no JSON: something else belongs here"] },
-  { title: "nothing",                     content: "",                          problems: ["FILE:1:1: it is no JSON: it ends too early"] },
-  { title: "a list",                      content: [],                          problems: ["FILE:1:1: it has to hold a JSON object"] },
-  { title: "null",                        content: null,                        problems: ["FILE:1:1: it has to hold a JSON object"] },
-  { title: "a slip of the finger",        content: { max_turn: 5 },             problems: ['FILE:1:2: "max_turn" is not a setting; did you mean "max_turns"?'] },
+  { title: "no JSON",                     content: "{ max_turns: 5 }",          problems: ["FILE:1:3: not valid JSON:  something else belongs here"] },
+  { title: "nothing",                     content: "",                          problems: ["FILE:1:1: not valid JSON:  it ends too early"] },
+  { title: "a list",                      content: [],                          problems: ["FILE:1:1: it has to contain a JSON object"] },
+  { title: "null",                        content: null,                        problems: ["FILE:1:1: it has to contain a JSON object"] },
+  { title: "a typo",                      content: { max_turn: 5 },             problems: ['FILE:1:2: "max_turn" is not a setting; did you mean "max_turns"?'] },
   { title: "a key like nothing of ours",  content: { zzzzzzzzzzzzzzz: 5 },      problems: ['FILE:1:2: "zzzzzzzzzzzzzzz" is not a setting'] },
   { title: "names that every object has", content: '{"constructor":1,"__proto__":{"max_turns":"x"}}', problems: ['FILE:1:2: "constructor" is not a setting', 'FILE:1:18: "__proto__" is not a setting'] },
   { title: "wrong types",                 content: { max_turns: "5", model: "", tool_allowed_roots: "/" }, problems: ['FILE:1:2: "max_turns" has to be a whole number from 1 to 100000, not "5"', 'FILE:1:18: "model" has to be text that is not empty', 'FILE:1:29: "tool_allowed_roots" has to be a list of absolute paths'] },
   { title: "roots that are none",         content: { tool_allowed_roots: ["a", "/nowhere/at/all", ""] }, problems: ['FILE: the root "a" is not an absolute path', 'FILE: the root "/nowhere/at/all" does not exist', "FILE: a root is empty"] },
-  { title: "no roots at all",             content: { tool_allowed_roots: [] },  problems: [/^FILE: no root is given/] },
+  { title: "no roots at all",             content: { tool_allowed_roots: [] },  problems: [/^FILE: no root given/] },
   { title: "wrong rules",                 content: '{"rules": [{ "effect": "deny" },\n{ "effect": "x", "tool": "ls" }],\n"quotas": { "calls": 1 }}', problems: [/^FILE:1:12: rules\.0/, /^FILE:2:3: rules\.1\.effect/, /^FILE:3:1: quotas/] },
-  { title: "a name twice deep inside",    content: '{"quotas":[[[[[{"a":1,"\\u0061":2}]]]]]}', problems: [/^FILE:1:23: "a" is there twice$/, /^FILE:1:12: quotas/] },
-  { title: "a name twice",                content: '{"profile":"readonly",\n"profile":"autonomous"}', problems: ['FILE:2:1: "profile" is there twice'] },
-  { title: "a network that nobody can mean", content: '{"network":{"allow":["a b"]}}', problems: [/^FILE:1:22: network\.allow\.0/] },
+  { title: "a name twice deep inside",    content: '{"quotas":[[[[[{"a":1,"\\u0061":2}]]]]]}', problems: [/^FILE:1:23: "a" appears twice$/, /^FILE:1:12: quotas/] },
+  { title: "a name twice",                content: '{"profile":"readonly",\n"profile":"autonomous"}', problems: ['FILE:2:1: "profile" appears twice'] },
+  { title: "an invalid network",         content: '{"network":{"allow":["a b"]}}', problems: [/^FILE:1:22: network\.allow\.0/] },
   { title: "a mistake in each of the two places", content: { max_turns: 0 }, env: { AUTONOUS_MAX_TURNS: "x" }, problems: ['FILE:1:2: "max_turns" has to be a whole number from 1 to 100000, not 0', 'AUTONOUS_MAX_TURNS has to be a whole number, not "x"'] },
   { title: "a mistake that the environment outweighs", content: { profile: "x" }, env: { AUTONOUS_PROFILE: "guarded" }, problems: ['FILE:1:2: "profile" has to be one of readonly, guarded, autonomous, not "x"'] },
   { title: "empty variables",             content: {}, env: { AUTONOUS_TOOL_ALLOWED_ROOTS: "", AUTONOUS_STATE_DIR: "" }, problems: ["AUTONOUS_STATE_DIR has to be text that is not empty", "AUTONOUS_TOOL_ALLOWED_ROOTS: a root is empty"] },
@@ -145,7 +145,7 @@ for (const { title, content, env: more = {}, problems } of WRONG) {
   });
 }
 
-test("a configuration file that cannot be read is told, and is not taken for one that is not there", async () => {
+test("an unreadable configuration file is reported, and is not treated as missing", async () => {
   const { path, make } = await scratchFolder();
   await make({ "autonous/config.json/": "" });
 
@@ -154,7 +154,7 @@ test("a configuration file that cannot be read is told, and is not taken for one
   ]);
 });
 
-test("one mistake is told in a sentence, several as a list", () => {
+test("one mistake is reported in a sentence, several as a list", () => {
   expect(new ConfigurationError(["A is wrong"]).message).toBe("The configuration has a mistake: A is wrong");
   expect(new ConfigurationError(["A", "B"]).message).toBe("The configuration has 2 mistakes:\n- A\n- B");
 });

@@ -6,8 +6,8 @@ import {
   configurationFolder,
   nearestNames,
   homeFolder,
-} from "@autonous/runtime";
-import type { DecisionSettings } from "@autonous/runtime";
+} from "@autonous/runtime/internal";
+import type { DecisionSettings } from "@autonous/runtime/internal";
 import { layerOf } from "./policy.ts";
 import type { ModelTable } from "./model-table.ts";
 import type { PriceTable } from "./price-table.ts";
@@ -18,19 +18,19 @@ import type { Settings, SettingName, SettingValue } from "./settings.ts";
 
 export interface Configuration {
   readonly settings: Settings;
-  /** What decides. Its profile is that of the settings. */
+  /** The policy, with the profile of the settings. */
   readonly policy: DecisionSettings;
-  /** What models cost, as the user's own file says. */
+  /** Prices of models, from the user's own file. */
   readonly prices: PriceTable;
-  /** Settings per model, as the user's own file says. */
+  /** Settings per model, from the user's own file. */
   readonly models: ModelTable;
-  /** Files that export tools and handlers: the user's, then those of projects. */
+  /** Files that export tools and handlers: the user's, then the projects'. */
   readonly modules: readonly ModuleReference[];
   /** Where each value came from: a variable, a file, or "default". */
   readonly sources: Readonly<Record<SettingName, string>>;
-  /** The user's own, then those of the project. */
+  /** The user's own file, then the project's. */
   readonly files: readonly ConfigurationFile[];
-  /** What a project's files say that does not count. */
+  /** Parts of a project's files that are not in force. */
   readonly refused: readonly Refused[];
 }
 
@@ -38,13 +38,13 @@ export interface Configuration {
 export interface ModuleReference {
   /** Absolute. */
   readonly path: string;
-  /** Where it is named: `<file>:<line>:<column>`. */
+  /** The position of its name: `<file>:<line>:<column>`. */
   readonly where: string;
-  /** Whether that file is trusted. The module itself has to be, too. */
+  /** Whether that file is trusted. The module itself needs trust too. */
   readonly is_named: boolean;
 }
 
-/** The modules of a file, seen from a folder. */
+/** The modules of a file, resolved relative to a folder. */
 export function modulesOf(
   { modules = [], where }: Pick<ReadFile, "modules" | "where">,
   { folder, trusted }: { readonly folder: string; readonly trusted: boolean },
@@ -60,7 +60,7 @@ export interface ConfigurationFile {
   readonly path: string;
   readonly owner: "user" | "project";
   readonly trusted: boolean;
-  /** Undefined: there is none, or it is refused altogether. */
+  /** Undefined: the file does not exist, or is rejected entirely. */
   readonly read?: ReadFile;
 }
 
@@ -70,11 +70,11 @@ export interface Refused {
   /** The setting, or the part of the policy. */
   readonly what: string;
   readonly why: string;
-  /** It counts once the file is trusted. */
+  /** In force once the file is trusted. */
   readonly until_trusted: boolean;
 }
 
-/** A configuration that cannot be used, with everything that is wrong with it. */
+/** An invalid configuration, with all of its problems. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[];
 
@@ -96,8 +96,8 @@ export function configurationPath(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * What the user says: the environment first, then the user's own file, then defaults. Nothing of a workspace is read
- * here. Throws `ConfigurationError` with every mistake at once.
+ * The user's configuration: the environment first, then the user's own file, then defaults. Reads nothing of a workspace.
+ * Throws one `ConfigurationError` with all mistakes.
  */
 export function loadConfiguration(
   environment: NodeJS.ProcessEnv,
@@ -137,10 +137,10 @@ export function loadConfiguration(
 }
 
 const PREFIX = "AUTONOUS_";
-/** What the service itself tells its worker: no setting, and no slip of the finger. */
+/** Variables that the service sets for its worker: neither settings nor typos. */
 const OWN: ReadonlySet<string> = new Set(["WORKER_NAME", "SERVICE_MODULES"]);
 
-/** Variables that are written almost like one of ours, which is what a slip of the finger looks like. */
+/** Likely typos: variables whose names are close to one of ours. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
   const known = ownNames(Object.values(SETTINGS).map(({ variable }) => variable));
   return ownNames(Object.keys(environment))

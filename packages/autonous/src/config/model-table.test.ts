@@ -4,7 +4,7 @@ import { readModels, settingsForModel } from "./model-table.ts";
 import { SETTINGS } from "./settings.ts";
 import type { SettingName, Settings } from "./settings.ts";
 
-test("settings are taken by the names of models", () => {
+test("settings are read per model name", () => {
   const models = {
     "anthropic:m": { max_output_tokens: 32_000, thinking: 8000, effort: "high" },
     n: { context_tokens: 16_000, thinking: "off" },
@@ -56,7 +56,7 @@ const HOLDS = [
 ] as const;
 
 for (const { title, general, from, own, environment, gives } of HOLDS) {
-  test(`what holds for a model: ${title}`, () => {
+  test(`the settings in force for a model: ${title}`, () => {
     expect(settingsForModel(given(general, from), own, environment)).toEqual(gives);
   });
 }

@@ -3,7 +3,7 @@ import { isRecord } from "./price-table.ts";
 import { checkValue, givenBy, SETTINGS } from "./settings.ts";
 import type { SettingName, Settings } from "./settings.ts";
 
-/** Settings that a model may have of its own: the same names and values as the settings for all models. */
+/** Settings that can be set per model: the same names and values as the settings for all models. */
 export const MODEL_SETTINGS = [
   "max_output_tokens",
   "thinking",
@@ -14,14 +14,14 @@ export const MODEL_SETTINGS = [
 ] as const satisfies readonly SettingName[];
 type ModelSettingName = (typeof MODEL_SETTINGS)[number];
 
-/** What holds for one model. */
+/** The settings of one model. */
 export type ModelValues = { readonly [N in ModelSettingName]?: Exclude<Settings[N], undefined> };
 
-/** By the model as `AUTONOUS_MODEL` names it, or by what follows its provider. */
+/** Keyed by model: as in `AUTONOUS_MODEL`, or without the provider. */
 export type ModelTable = Readonly<Record<string, ModelValues>>;
 
 interface TableProblem {
-  /** Within `models`. */
+  /** Relative to `models`. */
   readonly path: readonly string[];
   readonly problem: string;
 }
@@ -54,8 +54,8 @@ function problemsOf(model: string, settings: unknown): readonly TableProblem[] {
 }
 
 /**
- * What holds for a model: the environment, then its own entry, then what the files say of all models. A project's file
- * that made a number smaller made it smaller for every model.
+ * The settings in force for a model: the environment, then its own entry, then the files' settings for all models. A
+ * number that a project's file lowers is lowered for every model.
  */
 export function settingsForModel(
   { settings, sources, files }: Pick<Configuration, "settings" | "sources" | "files">,

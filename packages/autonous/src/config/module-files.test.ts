@@ -54,7 +54,7 @@ test("a module is bound with every file that it imports by a relative path, and 
   expect(bound(join(path, "main.ts")).thing.digest).not.toBe(thing.digest);
 });
 
-test("a link is bound to what it leads to", async () => {
+test("a symlink is bound to its target", async () => {
   const { path, make } = await scratchFolder();
   await make({ "real/main.ts": "", "link.ts": "-> real/main.ts" });
   expect(bound(join(path, "link.ts")).thing.path).toBe(join(path, "real/main.ts"));
@@ -62,7 +62,7 @@ test("a link is bound to what it leads to", async () => {
 
 // oxfmt-ignore
 const UNUSABLE = [
-  { title: "that is missing",          name: "none.ts",   says: "there is no such file" },
+  { title: "that is missing",          name: "none.ts",   says: "the file does not exist" },
   { title: "that is a folder",         name: "folder.ts", says: "it is not a regular file" },
   { title: "that is a pipe",           name: "pipe.ts",   says: "it is not a regular file" },
   { title: "that is too long",         name: "long.ts",   says: /^it has 1048577 bytes/ },

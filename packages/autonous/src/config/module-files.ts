@@ -1,27 +1,27 @@
 import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, extname, relative, resolve } from "node:path";
-import { canonicalJson } from "@autonous/runtime";
+import { canonicalJson } from "@autonous/runtime/internal";
 import type { Thing } from "./trust.ts";
 
-/** A module as it is now: the file, and the files that it imports by relative paths, and so on. */
+/** A module in its current state: the file, and all files that it imports by relative paths, transitively. */
 export interface BoundModule {
   readonly thing: Thing;
-  /** By real path. What is loaded is this text, whatever the files hold by then. */
+  /** By real path. This text is loaded, even if the files change afterwards. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
 const MOST_FILES = 200;
 const MOST_BYTES = 1_048_576;
-/** What Node.js loads as it is; the rest would have to be compiled. */
+/** The file types that Node.js loads without compilation. */
 const EXTENSIONS: ReadonlySet<string> = new Set([".ts", ".mts", ".js", ".mjs", ".json"]);
 /**
- * Relative specifiers of static and dynamic imports. One that is not found here is refused when it is imported; one too
- * many, in a comment, binds a file that need not have been.
+ * Relative specifiers of static and dynamic imports. A missed one is rejected at import time; a false match, such as in
+ * a comment, only binds one file too many.
  */
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.{1,2}\/[^"'\n]*)["']/g;
 
-/** Reads a module with what it imports. Gives a clause where that cannot be done. */
+/** Reads a module and its imports. Returns the problem as a clause if that fails. */
 export function bindModule(path: string): BoundModule | { readonly problem: string } {
   const sources = new Map<string, string>();
   let main: string | undefined;
@@ -29,7 +29,7 @@ export function bindModule(path: string): BoundModule | { readonly problem: stri
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     const read = readSource(next);
     if ("problem" in read) {
-      if (main !== undefined && read.isMissing === true) continue; // refused where it is imported
+      if (main !== undefined && read.isMissing === true) continue; // rejected when it is imported
       return { problem: main === undefined ? read.problem : `"${next}", which it imports: ${read.problem}` };
     }
     main ??= read.real;
@@ -38,7 +38,7 @@ export function bindModule(path: string): BoundModule | { readonly problem: stri
     sources.set(read.real, read.text);
     for (const [, specifier = ""] of read.text.matchAll(IMPORT)) queue.push(resolve(dirname(read.real), specifier));
   }
-  if (main === undefined) return { problem: "there is no such file" };
+  if (main === undefined) return { problem: "the file does not exist" };
   return { thing: thingOf(main, sources), sources };
 }
 
@@ -56,10 +56,10 @@ function readSource(path: string): Source | { readonly problem: string; readonly
   let real: string;
   try {
     real = realpathSync(path);
-    fd = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK); // a pipe would keep us waiting
+    fd = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK); // opening a pipe would block
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return { problem: "there is no such file", isMissing: true };
+    if (code === "ENOENT" || code === "ENOTDIR") return { problem: "the file does not exist", isMissing: true };
     return { problem: `it cannot be read (${code})` };
   }
   try {

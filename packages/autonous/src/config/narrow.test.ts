@@ -24,15 +24,15 @@ const CASES = [
   { name: "max_cost_cents",       inForce: undefined,  value: 500,          gives: 500,          trusted: 500 },
   { name: "model",                inForce: "direct",   value: "script:x",   gives: "direct",     trusted: "script:x",   why: '"script:x" needs trust' },
   { name: "model",                inForce: "direct",   value: "google:g",   gives: "direct",     trusted: "google:g",   why: '"google:g" needs trust' },
-  { name: "model",                inForce: "direct",   value: "compatible:m@http://h/v1", gives: "direct", trusted: "direct", why: "a project's file never names a server: what is said, and a key, would go there" },
+  { name: "model",                inForce: "direct",   value: "compatible:m@http://h/v1", gives: "direct", trusted: "direct", why: "a project's file cannot name a server: prompts and the API key would be sent there" },
   { name: "command_memory_megabytes", inForce: 2000,   value: 500,          gives: 500,          trusted: 500 },
-  { name: "command_memory_megabytes", inForce: 2000,   value: 2001,         gives: 2000,         trusted: 2000,         why: "2001 is higher than 2000, and a project's file only lowers it" },
-  { name: "command_processes",    inForce: 300,        value: 400,          gives: 300,          trusted: 300,          why: "400 is higher than 300, and a project's file only lowers it" },
-  { name: "command_open_files",   inForce: 8192,       value: 100_000,      gives: 8192,         trusted: 8192,         why: "100000 is higher than 8192, and a project's file only lowers it" },
+  { name: "command_memory_megabytes", inForce: 2000,   value: 2001,         gives: 2000,         trusted: 2000,         why: "2001 is higher than 2000, and a project's file can only lower it" },
+  { name: "command_processes",    inForce: 300,        value: 400,          gives: 300,          trusted: 300,          why: "400 is higher than 300, and a project's file can only lower it" },
+  { name: "command_open_files",   inForce: 8192,       value: 100_000,      gives: 8192,         trusted: 8192,         why: "100000 is higher than 8192, and a project's file can only lower it" },
   { name: "task_retry_base_ms",   inForce: 2000,       value: 1,            gives: 2000,         trusted: 1,            why: "1 needs trust" },
-  { name: "state_dir",            inForce: ".agent",   value: "/tmp/x",     gives: ".agent",     trusted: ".agent",     why: "a project's file never says this" },
-  { name: "state_dir",            inForce: undefined,  value: "/tmp/x",     gives: undefined,    trusted: undefined,    why: "a project's file never says this" },
-  { name: "http_port",            inForce: 8787,       value: 80,           gives: 8787,         trusted: 8787,         why: "a project's file never says this" },
+  { name: "state_dir",            inForce: ".agent",   value: "/tmp/x",     gives: ".agent",     trusted: ".agent",     why: "a project's file cannot set this" },
+  { name: "state_dir",            inForce: undefined,  value: "/tmp/x",     gives: undefined,    trusted: undefined,    why: "a project's file cannot set this" },
+  { name: "http_port",            inForce: 8787,       value: 80,           gives: 8787,         trusted: 8787,         why: "a project's file cannot set this" },
 ] as const;
 
 for (const { name, inForce, value, gives, trusted, ...rest } of CASES) {
@@ -45,7 +45,7 @@ for (const { name, inForce, value, gives, trusted, ...rest } of CASES) {
   });
 }
 
-test("what the environment says is not widened by a trusted project, and still narrowed by any", () => {
+test("a value from the environment is not widened by a trusted project, but narrowed by any project", () => {
   const given = { name: "max_turns", inForce: 50, folder: "/", trusted: true, fixed: "AUTONOUS_MAX_TURNS" } as const;
 
   expect(applyProject({ ...given, value: 500 })).toEqual({
@@ -56,7 +56,7 @@ test("what the environment says is not widened by a trusted project, and still n
   expect(applyProject({ ...given, value: 5 })).toEqual({ value: 5, counts: true });
 });
 
-test("a project keeps tools to some of its folders and opens no others, trusted or not", async () => {
+test("a project can restrict tools to some of its folders but add none, trusted or not", async () => {
   const { path, make } = await scratchFolder();
   await make({ "work/src/": "", "work/docs/": "", "work/out": "-> ../other", "other/": "", "work/file": "" });
   const folder = join(path, "work");
@@ -84,7 +84,7 @@ test("a project keeps tools to some of its folders and opens no others, trusted 
   }
 });
 
-test("whatever a project says that is not trusted, what comes of it is never wider", () => {
+test("an untrusted project's file never widens a setting", () => {
   const names = (Object.keys(SETTINGS) as SettingName[]).filter((name) => {
     const { type } = SETTINGS[name].kind;
     return type === "number" || type === "choice";

@@ -1,34 +1,34 @@
 import { resolve } from "node:path";
-import { checkRoots, isInside } from "@autonous/runtime";
+import { checkRoots, isInside } from "@autonous/runtime/internal";
 import { defaultOf, SETTINGS } from "./settings.ts";
 import type { FromProject, SettingName, SettingValue } from "./settings.ts";
 
 export interface ProjectValue {
   readonly name: SettingName;
   readonly value: SettingValue;
-  /** What is in force without it. */
+  /** The value in force without the project's file. */
   readonly inForce: SettingValue;
-  /** The folder that the project's file speaks for. */
+  /** The project's folder. */
   readonly folder: string;
   readonly trusted: boolean;
-  /** The variable of the environment that has set it, which outweighs any file. */
+  /** The environment variable that sets it, which takes precedence over any file. */
   readonly fixed: string | undefined;
 }
 
 export interface Narrowed {
   readonly value: SettingValue;
-  /** A clause that says what of the project's value does not count, and why. */
+  /** A clause that says which part of the project's value is not in force, and why. */
   readonly refused?: string;
-  /** It is refused only because the file is not trusted. */
+  /** Refused only because the file is not trusted. */
   readonly until_trusted?: true;
   /** Whether the project's value counts, if only in part. */
   readonly counts: boolean;
 }
 
-/** The part of a model's setting that says where it is. */
+/** The server part of a model setting. */
 const SERVER = /@\s*[a-z][a-z0-9+.-]*:/i;
 
-/** A setting after a project's file has had its say: nothing wider than what is in force, unless the file is trusted. */
+/** Applies a project's file to a setting: never wider than the value in force, unless the file is trusted. */
 export function applyProject(given: ProjectValue): Narrowed {
   const { name, value, inForce, trusted, fixed } = given;
   const from: FromProject = SETTINGS[name].project;
@@ -37,13 +37,13 @@ export function applyProject(given: ProjectValue): Narrowed {
     return { value: inForce === undefined ? value : `${String(inForce)},${String(value)}`, counts: true };
   }
   if (value === inForce) return { value, counts: false };
-  if (from === "never") return refuse(inForce, "a project's file never says this");
+  if (from === "never") return refuse(inForce, "a project's file cannot set this");
   if (name === "model" && SERVER.test(String(value))) {
-    return refuse(inForce, "a project's file never names a server: what is said, and a key, would go there");
+    return refuse(inForce, "a project's file cannot name a server: prompts and the API key would be sent there");
   }
   if (from !== "trusted" && isNarrower(name, value, inForce)) return { value, counts: true };
   if (from === "lower")
-    return refuse(inForce, `${show(value)} is higher than ${show(inForce)}, and a project's file only lowers it`);
+    return refuse(inForce, `${show(value)} is higher than ${show(inForce)}, and a project's file can only lower it`);
   if (fixed !== undefined) return refuse(inForce, `${fixed} says ${show(inForce)}`);
   if (trusted) return { value, counts: true };
   const why = from === "trusted" ? `${show(value)} needs trust` : `${show(value)} is wider than ${show(inForce)}`;
@@ -57,13 +57,13 @@ function refuse(inForce: SettingValue, why: string): Narrowed {
 function isNarrower(name: SettingName, value: SettingValue, inForce: SettingValue): boolean {
   const { kind } = SETTINGS[name];
   const limit = inForce ?? defaultOf(name);
-  if (kind.type === "number") return limit === undefined || Number(value) < Number(limit); // no limit is the widest
+  if (kind.type === "number") return limit === undefined || Number(value) < Number(limit); // no limit is the widest value
   if (kind.type !== "choice") return false;
   const strictness: readonly string[] = kind.of;
   return strictness.indexOf(String(value)) < strictness.indexOf(String(inForce));
 }
 
-/** A project may keep tools to some of its folders. Named from its own folder on, for it cannot know where it lies. */
+/** A project may restrict tools to some of its folders, as paths relative to its own: it cannot know its location. */
 function insideOf({ value, inForce, folder }: ProjectValue): Narrowed {
   const allowed = checkRoots((inForce ?? []) as readonly string[]).roots;
   const wanted = ((value ?? []) as readonly string[]).map((each) => each && resolve(folder, each));
@@ -73,12 +73,12 @@ function insideOf({ value, inForce, folder }: ProjectValue): Narrowed {
   ) as [string[], string[]];
   const wrong = [...problems, ...outside.map((root) => `the root "${root}" lies outside ${allowed.join(", ")}`)];
   const refused = wrong.length === 0 ? {} : { refused: wrong.join("; ") };
-  // Nothing left would be no narrowing but a runtime that cannot start.
+  // Without any root the runtime could not start.
   if (inside.length === 0) return { value: inForce, ...refused, counts: false };
   return { value: inside, ...refused, counts: true };
 }
 
-/** Long values are cut: who wants to see all of one looks at the file. */
+/** Long values are truncated; the file has the full text. */
 function show(value: SettingValue): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;

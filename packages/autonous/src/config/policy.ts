@@ -1,9 +1,10 @@
-import { mergeTrusted, narrowBy } from "@autonous/runtime";
-import type { DecisionSettings, PolicyLayer, PolicyRule } from "@autonous/runtime";
+import { mergeTrusted, narrowBy } from "@autonous/runtime/internal";
+import type { PolicyRule } from "@autonous/runtime";
+import type { DecisionSettings, PolicyLayer } from "@autonous/runtime/internal";
 import type { Refused } from "./load.ts";
 import type { ReadFile } from "./read-file.ts";
 
-/** What a file says of policy, with the line of each rule. Its profile is a setting, and is dealt with as one. */
+/** The policy part of a file, with the line of each rule. The profile is handled as a setting. */
 export function layerOf({ path, policy, lineOf }: ReadFile): PolicyLayer {
   return {
     configuration: policy,
@@ -11,20 +12,20 @@ export function layerOf({ path, policy, lineOf }: ReadFile): PolicyLayer {
   };
 }
 
-/** The policy with what a project's file makes of it: nothing but narrower, as long as it is not trusted. */
+/** The policy merged with a project's file, which can only narrow it until it is trusted. */
 export function applyPolicy(policy: DecisionSettings, read: ReadFile, trusted: boolean): DecisionSettings {
   const layer = layerOf(read);
   return trusted ? mergeTrusted(policy, layer) : narrowBy(policy, layer);
 }
 
-/** What of a file's policy does not count in what came of it. */
+/** The parts of a file's policy that are not in force. */
 export function refusedPolicy(read: ReadFile, trusted: boolean, inForce: DecisionSettings): readonly Refused[] {
   const { rules, network, approve, reverse_thinking } = read.policy;
   const { configuration } = inForce;
   const refused: Refused[] = [];
   const refuse = (path: readonly (string | number)[], why: string, until_trusted = true): void =>
     void refused.push({ where: read.where(path), what: path.join("."), why, until_trusted });
-  if (approve !== undefined) refuse(["approve"], "what is approved is the person's own to say", false);
+  if (approve !== undefined) refuse(["approve"], "only the user's own configuration can set this", false);
   if (trusted) return refused;
   for (const [i, rule] of rules.entries()) {
     if (rule.effect === "allow") refuse(["rules", i], `${describeRule(rule)} needs trust`);

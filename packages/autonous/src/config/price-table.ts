@@ -1,17 +1,17 @@
-/** What a model costs, for each million tokens, in the currency of whoever wrote it. */
+/** The price of a model per million tokens, in the currency that the user chose. */
 interface Price {
   readonly input_per_million: number;
   readonly output_per_million: number;
-  /** Of input that the provider had in its cache. */
+  /** For input read from the provider's cache. */
   readonly cached_input_per_million?: number;
-  /** Of input that the provider put into its cache. */
+  /** For input written to the provider's cache. */
   readonly cache_write_per_million?: number;
 }
 
-/** By the model as `AUTONOUS_MODEL` names it, or by what follows its provider. */
+/** Keyed by model: as in `AUTONOUS_MODEL`, or without the provider. */
 export type PriceTable = Readonly<Record<string, Price>>;
 
-/** What each price holds, and whether it has to. */
+/** The fields of a price, and whether each is required. */
 // oxfmt-ignore
 const FIELDS = {
   input_per_million:        true,
@@ -21,7 +21,7 @@ const FIELDS = {
 } as const;
 const MOST = 1_000_000;
 
-/** `prices` of a configuration file, checked. Each problem begins with the part that it is about. */
+/** `prices` of a configuration file, checked. Each problem begins with the name of the affected part. */
 export function readPrices(value: unknown): { readonly prices: PriceTable; readonly problems: readonly string[] } {
   if (!isRecord(value)) return { prices: {}, problems: ["prices: has to be an object, with a price for each model"] };
   const problems = Object.entries(value).flatMap(([model, price]) =>
@@ -37,7 +37,7 @@ function problemsOf(price: unknown): readonly string[] {
     ([field, isNeeded]) => !isPrice(price[field]) && (isNeeded || price[field] !== undefined),
   );
   return [
-    ...unknown.map((key) => `has ${JSON.stringify(key.slice(0, 80))}, which is no part of a price`),
+    ...unknown.map((key) => `has ${JSON.stringify(key.slice(0, 80))}, which is not a field of a price`),
     ...wrong.map(([field]) => `has to have a number from 0 to ${MOST} as ${field}`),
   ];
 }
@@ -50,7 +50,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The JSON Schema of it. */
+/** The JSON Schema of `prices`. */
 export function makePriceSchema(): Readonly<Record<string, unknown>> {
   const amount = { type: "number", minimum: 0, maximum: MOST };
   return {

@@ -19,7 +19,7 @@ interface Opened extends Folder {
   readonly environment: NodeJS.ProcessEnv;
   open(more?: Opening): Configuration;
   roots(): readonly string[];
-  /** As a person would, who has looked at it. */
+  /** Trusts the file, as a user does after a review. */
   trust(roots?: readonly string[]): void;
 }
 
@@ -79,7 +79,7 @@ test("a project's file narrows the settings, and what would widen them is told w
   expect(files[1]).toMatchObject({ path, owner: "project", trusted: false });
   expect(refused).toEqual([
     { where: `${path}:2:3`, what: "profile", why: '"autonomous" is wider than "guarded"', until_trusted: true },
-    { where: `${path}:4:3`, what: "state_dir", why: "a project's file never says this", until_trusted: false },
+    { where: `${path}:4:3`, what: "state_dir", why: "a project's file cannot set this", until_trusted: false },
     { where: `${path}:5:3`, what: "tool_timeout_seconds", why: "3000 is wider than 30", until_trusted: true },
     { where: `${path}:6:3`, what: "colour", why: "it is not a setting", until_trusted: false },
   ]);
@@ -176,7 +176,7 @@ test("a denylist is added to the user's, and the sources name both", async () =>
   expect(sources.tool_bash_denylist).toMatch(new RegExp(`autonous/config.json, ${root}/.agent/config.json$`));
 });
 
-test("a project keeps tools to its own folders, and stands in for nobody who has to name the roots", async () => {
+test("a project restricts tools to its own folders, and cannot replace the user's own roots setting", async () => {
   const { open, roots, root } = await workspace({ tool_allowed_roots: ["src", "/etc"] });
 
   expect(roots()).toEqual([join(root, "src")]);
@@ -210,12 +210,12 @@ const REFUSED = [
   { title: "a link",                        files: { "work/.agent/config.json": "-> ../../elsewhere.json" },          why: /^it is a link$/ },
   { title: "a link to a file beside it",    files: { "work/.agent/config.json": "-> other.json", "work/.agent/other.json": "{}" }, why: /^it is a link$/ },
   { title: "in a folder that is a link",    files: { "work/.agent": "-> ../elsewhere", "elsewhere/config.json": '{"max_turns":1}' }, why: /^it leads to ".*\/elsewhere\/config\.json"$/ },
-  { title: "a folder",                      files: { "work/.agent/config.json/": "" },                                why: /^it is no regular file$/ },
+  { title: "a folder",                      files: { "work/.agent/config.json/": "" },                                why: /^it is not a regular file$/ },
   { title: "larger than any configuration", files: { "work/.agent/config.json": " ".repeat(2_000_000) },              why: /^it has 2000000 bytes/ },
 ] as const;
 
 for (const { title, files, why } of REFUSED) {
-  test(`a project's file that is ${title} is not read, and that is told`, async () => {
+  test(`a project's file that is ${title} is not read, and that is reported`, async () => {
     const { make, open, root } = await workspace(undefined);
     await make({ "elsewhere.json": '{"max_turns":1}', ...files });
 
@@ -234,7 +234,7 @@ for (const { title, files, why } of REFUSED) {
   });
 }
 
-test("a narrowing that cannot be read stops the start: it is not passed over", async () => {
+test("an unreadable restriction stops the start instead of being skipped", async () => {
   const { open, root } = await workspace(
     '{\n  "rules": [{ "effect": "denny", "tool": "bash" }],\n  "max_turns": "few"\n}',
   );

@@ -16,15 +16,15 @@ interface Workspace {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** A project's configuration, as it is trusted or not: for these roots and no others. */
+/** A project's configuration as an object of trust, valid for exactly these roots. */
 export function thingOf({ path, sha256 }: Pick<ReadFile, "path" | "sha256">, roots: readonly string[]): Thing {
   return { kind: "configuration", path, digest: sha256, files: [{ path, sha256 }], roots };
 }
 
 /**
- * The user's configuration with what the workspace's own files (`.agent/config.json` of each root and of the working
- * folder) make of it: nothing but narrower, as long as they are not trusted. The nearest one has the last word. Throws
- * `ConfigurationError` for mistakes in them: a narrowing that was meant and cannot be read is not passed over.
+ * The user's configuration merged with the workspace's files (`.agent/config.json` of each root and of the working
+ * folder), which can only narrow it until they are trusted. The working folder's file is applied last. Throws
+ * `ConfigurationError` for mistakes in them: an intended restriction is never skipped because it is unreadable.
  */
 export function withProject(
   own: Configuration,
@@ -35,7 +35,7 @@ export function withProject(
   const files: ConfigurationFile[] = [];
   const refused: Refused[] = [];
   const modules = [...own.modules];
-  // As the last word has to be the working folder's, it comes last even where it is a root.
+  // The working folder comes last, even if it is a root, so that its file takes precedence.
   const folders = [...new Set([...roots.filter((root) => root !== cwd), cwd])];
   let trust: TrustStore | undefined;
   let values: Values = { settings: { ...own.settings, tool_allowed_roots: roots }, sources: { ...own.sources } };
@@ -64,7 +64,7 @@ export function withProject(
   if (problems.length > 0) throw new ConfigurationError(problems);
   if (files.length === 0) return { configuration: own, roots };
   const { tool_allowed_roots: narrowed = roots, ...settings } = values.settings;
-  // Roots that nobody has named stay unnamed: a project's file does not stand in for the person who has to.
+  // Unset roots stay unset: a project's file cannot replace the user's own setting.
   const tool_allowed_roots = own.settings.tool_allowed_roots === undefined ? undefined : narrowed;
   return {
     configuration: {
@@ -106,7 +106,7 @@ function applyFile({ settings, sources }: Values, file: ProjectFile, refused: Re
   }
   for (const what of ["prices", "models"] as const) {
     if (read[what] === undefined) continue;
-    const why = "a project's file never says this";
+    const why = "a project's file cannot set this";
     refused.push({ where: read.where([what]), what, why, until_trusted: false });
   }
   for (const { key, why } of read.unknown) {

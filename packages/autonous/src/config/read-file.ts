@@ -7,8 +7,9 @@ import {
   nearestNames,
   NotAFileError,
   readOwnText as readOwnFile,
-} from "@autonous/runtime";
-import type { LocatedJson, PolicyConfiguration } from "@autonous/runtime";
+} from "@autonous/runtime/internal";
+import type { PolicyConfiguration } from "@autonous/runtime";
+import type { LocatedJson } from "@autonous/runtime/internal";
 import { readModels } from "./model-table.ts";
 import type { ModelTable } from "./model-table.ts";
 import { readPrices } from "./price-table.ts";
@@ -16,44 +17,44 @@ import type { PriceTable } from "./price-table.ts";
 import { checkValue, SETTINGS } from "./settings.ts";
 import type { SettingName, SettingValue } from "./settings.ts";
 
-/** Far beyond any that a person has written. */
+/** Far larger than any handwritten file. */
 const MOST_BYTES = 1_048_576;
 
-/** A configuration file, as it was read. */
+/** A parsed configuration file. */
 export interface ReadFile {
   readonly path: string;
   readonly sha256: string;
-  /** The settings that it names. */
+  /** The settings in the file. */
   readonly named: ReadonlyMap<SettingName, SettingValue>;
   readonly policy: PolicyConfiguration;
-  /** What models cost. Only the user's own counts. */
+  /** Prices of models. Only those of the user's own file count. */
   readonly prices?: PriceTable;
-  /** Settings per model. Only the user's own count. */
+  /** Settings per model. Only those of the user's own file count. */
   readonly models?: ModelTable;
-  /** Files that export tools and handlers, as they are written. */
+  /** Paths of files that export tools and handlers, unresolved. */
   readonly modules?: readonly string[];
-  /** Names that are no setting, with what is to be said of each: "is not a setting; did you mean …". */
+  /** Unknown names, each with its message: "is not a setting; did you mean …". */
   readonly unknown: readonly { readonly key: string; readonly why: string }[];
-  /** `<file>:<line>:<column>` of a part. */
+  /** The `<file>:<line>:<column>` of a part. */
   where(path: readonly (string | number)[]): string;
   lineOf(path: readonly (string | number)[]): number;
 }
 
-/** What a file holds; every mistake is added to `problems`, with its place. */
+/** Parses a file; adds every mistake to `problems`, with its position. */
 export function parseConfiguration(path: string, text: string, problems: string[]): ReadFile | undefined {
   const located = locateJson(text);
   if ("problem" in located) {
-    problems.push(`${path}:${located.place.line}:${located.place.column}: it is no JSON: ${located.problem}`);
+    problems.push(`${path}:${located.place.line}:${located.place.column}: not valid JSON:  ${located.problem}`);
     return undefined;
   }
   const where = whereIn(path, located);
   const { value } = located;
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    problems.push(`${where([])}: it has to hold a JSON object`);
+    problems.push(`${where([])}: it has to contain a JSON object`);
     return undefined;
   }
   for (const { name, place } of located.repeated) {
-    problems.push(`${path}:${place.line}:${place.column}: ${JSON.stringify(name)} is there twice`);
+    problems.push(`${path}:${place.line}:${place.column}: ${JSON.stringify(name)} appears twice`);
   }
   return {
     path,
@@ -73,7 +74,7 @@ function whereIn(path: string, located: LocatedJson): Where {
   };
 }
 
-/** The parts of the policy that a file may hold: all of them. */
+/** The parts of the policy that a file may contain: all of them. */
 // oxfmt-ignore
 const POLICY_PARTS = {
   tools: true, rules: true, quotas: true, network: true, approve: true, reverse_thinking: true,
@@ -102,7 +103,7 @@ function readContent(
   return { named, policy, unknown, ...readTables(content, where, problems), ...modules };
 }
 
-/** `prices` and `models`, where the file has them. */
+/** `prices` and `models`, if the file has them. */
 function readTables(
   content: Readonly<Record<string, unknown>>,
   where: Where,
@@ -122,7 +123,7 @@ function readTables(
   return tables;
 }
 
-/** What a file may hold beside settings and policy. */
+/** What a file may contain apart from settings and policy. */
 const OTHER_PARTS: ReadonlySet<string> = new Set(["$schema", "prices", "models", "modules"]);
 const MOST_MODULES = 50;
 
@@ -134,14 +135,14 @@ function readModules(given: unknown, where: Where, problems: string[]): Pick<Rea
   return {};
 }
 
-/** The part of the file that a problem with the policy is about: it begins with it, as in `rules.0.path: …`. */
+/** The part of the file that a policy problem refers to: its prefix, as in `rules.0.path: …`. */
 function partOf(problem: string): readonly (string | number)[] {
   const path = /^[\w.]+/.exec(problem)?.[0] ?? "";
   return path.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 }
 
 const NOT_A_SETTING = "is not a setting";
-/** A guess takes time, and no message lists more mistakes than this. */
+/** Suggestions take time, and no message lists more mistakes than this. */
 const MOST_GUESSED = 100;
 
 function unknownKey(key: string): string {
@@ -149,7 +150,7 @@ function unknownKey(key: string): string {
   return `${NOT_A_SETTING}${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
 }
 
-/** The text of the user's own file, wherever its links lead. Undefined where there is none. */
+/** The text of the user's own file; symlinks are followed. Undefined if it does not exist. */
 export function readOwnText(path: string, problems: string[]): string | undefined {
   try {
     return readOwnFile(path);
@@ -161,20 +162,20 @@ export function readOwnText(path: string, problems: string[]): string | undefine
   }
 }
 
-/** Where a project keeps its configuration, wherever the record is kept. */
+/** The path of a project's configuration, independent of the state folder. */
 export function projectPath(folder: string): string {
   return join(folder, ".agent", "config.json");
 }
 
 /**
- * The text of a project's file, which has to be a plain file that lies where it seems to: what a person looks at and
- * trusts is what is read. Undefined where there is none.
+ * The text of a project's file, which has to be a regular file without symlinks in its path: the file that the user
+ * reviews and trusts is the one that is read. Undefined if it does not exist.
  */
 export function readProjectText(folder: string): { readonly text: string } | { readonly refused: string } | undefined {
   const path = projectPath(folder);
   let fd: number;
   try {
-    // A pipe would keep us waiting for somebody who writes.
+    // Without O_NONBLOCK, opening a pipe would block until another process writes to it.
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -183,7 +184,7 @@ export function readProjectText(folder: string): { readonly text: string } | { r
   }
   try {
     const stats = fstatSync(fd);
-    if (!stats.isFile()) return { refused: "it is no regular file" };
+    if (!stats.isFile()) return { refused: "it is not a regular file" };
     if (stats.size > MOST_BYTES) return { refused: `it has ${stats.size} bytes, and at most ${MOST_BYTES} are read` };
     const real = readlinkSync(`/proc/self/fd/${fd}`);
     if (real !== path) return { refused: `it leads to "${real}"` };

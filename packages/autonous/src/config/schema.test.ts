@@ -45,7 +45,7 @@ for (const { content, fits } of CASES) {
   });
 }
 
-test("what the schema says of a rule or a quota is what the program says of it", () => {
+test("the schema and the program accept the same rules and quotas", () => {
   for (const { content, fits } of CASES) {
     const problems: string[] = [];
     const read = parseConfiguration("config.json", JSON.stringify(content), problems);

@@ -1,4 +1,4 @@
-import { makePolicySchema } from "@autonous/runtime";
+import { makePolicySchema } from "@autonous/runtime/internal";
 import { z } from "zod";
 import { MODEL_SETTINGS } from "./model-table.ts";
 import { makePriceSchema } from "./price-table.ts";
@@ -7,14 +7,14 @@ import type { Kind, SettingName } from "./settings.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Where the schema is published, and what a file may name as its `$schema`. */
+/** The URL of the published schema, for `$schema` in configuration files. */
 const ID = "https://unpkg.com/autonous/schema/config.schema.json";
 
-/** The JSON Schema of configuration files: the settings as their table has them, the policy as it is checked. */
+/** The JSON Schema of configuration files, from the settings table and the policy's own schema. */
 export function makeConfigurationSchema(): JsonSchema {
   const { properties: policy } = z.toJSONSchema(makePolicySchema(), { io: "input" });
   const settings = (Object.keys(SETTINGS) as SettingName[])
-    .filter((name) => SETTINGS[name].kind.type !== "secret") // a file never holds one
+    .filter((name) => SETTINGS[name].kind.type !== "secret") // files cannot contain secrets
     .map((name) => [name, settingSchema(name)]);
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -81,12 +81,12 @@ function kindSchema(kind: Kind): JsonSchema {
   }
 }
 
-/** Properties of a rule that are no condition. */
+/** Properties of a rule other than conditions. */
 const NO_CONDITION: ReadonlySet<string> = new Set(["effect", "reason", "offer"]);
-/** Properties of a quota that are no limit. */
+/** Properties of a quota other than limits. */
 const NO_LIMIT: ReadonlySet<string> = new Set(["per", "window_seconds"]);
 
-/** That a rule has to have a condition and a quota a limit is checked by code, which no schema is made from. */
+/** Code checks that a rule has a condition and a quota has a limit; the schema needs it added here. */
 function withConditions(policy: Readonly<Record<string, unknown>>): JsonSchema {
   const { rules, quotas, ...rest } = policy as Readonly<Record<string, ListSchema>>;
   return {

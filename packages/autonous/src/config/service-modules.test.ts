@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readServiceModules } from "./service-modules.ts";
 
-test("a worker reads what its service wrote, and nothing where it wrote nothing", () => {
+test("a worker reads the modules that its service passed, and none if it passed none", () => {
   const named = [{ path: "/srv/tools.ts", digest: "00" }];
   expect(readServiceModules(JSON.stringify(named))).toEqual(named);
   expect(readServiceModules(undefined)).toEqual([]);
@@ -15,6 +15,6 @@ test.each([
   '["/srv/tools.ts"]',
   '[{"path":1,"digest":"00"}]',
   '[{"path":"/srv/tools.ts"}]',
-])("%j is not what a service writes", (written) => {
+])("%j is not a valid list of modules", (written) => {
   expect(readServiceModules(written)).toBeUndefined();
 });

@@ -1,13 +1,13 @@
-/** The variable by which a service tells its worker which modules its own program named, and how they were then. */
+/** The variable that passes the modules named by the service's program, with their digests, to the worker. */
 export const SERVICE_MODULES = "AUTONOUS_SERVICE_MODULES";
 
-/** A module that a program named, and the digest that it had then. */
+/** A module that a program named, with its digest at that time. */
 export interface NamedModule {
   readonly path: string;
   readonly digest: string;
 }
 
-/** What the service wrote for its worker; undefined where it is not what a service writes. */
+/** Parses the variable that the service set for its worker; undefined if it is invalid. */
 export function readServiceModules(written: string | undefined): readonly NamedModule[] | undefined {
   try {
     const named = JSON.parse(written ?? "[]") as unknown;

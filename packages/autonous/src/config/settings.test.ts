@@ -23,7 +23,7 @@ const KNOWN_DEFAULTS = [
   { variable: "TASK_RETRY_BASE_MS",             is: 2000 },
 ] as const;
 
-test.each(KNOWN_DEFAULTS)("$variable is $is where nobody sets it", ({ variable, is }) => {
+test.each(KNOWN_DEFAULTS)("the default of $variable is $is", ({ variable, is }) => {
   expect(NAMES.filter((name) => SETTINGS[name].variable === variable).map((name) => SETTINGS[name].default)).toEqual([
     is,
   ]);
@@ -74,11 +74,11 @@ const TEXTS = [
   { name: "telegram_quiet_hours", text: "at night",   gives: { problem: 'has to be hours such as "22:00-07:00" or "22:00-07:00 Europe/Berlin", not "at night"' } },
   { name: "telegram_token",     text: " 1:abc ",      gives: { value: "1:abc" } },
   { name: "telegram_token",     text: "",             gives: { problem: "is empty; leave it out, or set it" } },
-  { name: "telegram_token",     text: "1:a b",        gives: { problem: "holds a space, or what is no plain character" } },
+  { name: "telegram_token",     text: "1:a b",        gives: { problem: "contains a character that is not printable ASCII, or a space" } },
 ] as const;
 
 for (const { name, text, gives } of TEXTS) {
-  test(`the text "${text}" for ${name} is read as what it says`, () => {
+  test(`the text "${text}" for ${name} is parsed`, () => {
     expect(readText(name, text)).toEqual(gives);
   });
 }
@@ -110,7 +110,7 @@ test("whatever a value is, it is taken or refused with a reason", () => {
   );
 });
 
-test("a secret is not shown, and goes to nobody whom the service starts", () => {
+test("a secret is not shown, and is not passed to processes that the service starts", () => {
   expect(showSetting("telegram_token", "1:abc")).toBe("set, not shown");
   expect(showSetting("telegram_token", undefined)).toBe("none");
   expect(showSetting("telegram_allowed_users", [42, 7])).toBe("42,7");

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../test/support/scratch.ts";
 import { readTexts } from "./thing-texts.ts";
 
-test("texts are read where they are what was hashed; long, binary, changed, odd and missing ones are left out", async () => {
+test("texts are read if they match the hash; long, binary, changed, odd and missing ones are left out", async () => {
   const { path, make } = await scratchFolder();
   const texts = { "a.md": "text\n", "sub/b.sh": "echo\n", "long.txt": "x".repeat(200_000), "binary.bin": "a\0b" };
   await make({ ...texts, "changed.md": "now", "folder/": "" });

@@ -1,16 +1,16 @@
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { NotAFileError, openOwnFile } from "@autonous/runtime";
+import { NotAFileError, openOwnFile } from "@autonous/runtime/internal";
 import type { Texts, Thing, ThingFile } from "./trust.ts";
 
-/** What is kept of a thing to show later what changed: instructions and scripts are shorter. */
+/** Size limit of the stored texts, which serve to show later changes; instructions and scripts are shorter. */
 const MAX_FILE_BYTES = 131_072;
 const MAX_BYTES = 524_288;
 
-/** The texts of a thing's files, by their paths. Left out: what is long, not UTF-8, or not the content that was hashed. */
+/** The texts of a thing's files, by their paths. Skips files that are too long, not UTF-8, or changed since they were hashed. */
 export function readTexts({ kind, path, files }: Pick<Thing, "kind" | "path" | "files">): Texts {
-  const folder = kind === "skill" ? path : dirname(path); // files of a module are named relative to the first one
+  const folder = kind === "skill" ? path : dirname(path); // a module's files are relative to its main file
   const texts: Record<string, string> = {};
   let left = MAX_BYTES;
   for (const file of files) {
@@ -27,7 +27,7 @@ function readText(path: string, { sha256 }: ThingFile, limit_bytes: number): str
   try {
     file = openOwnFile(path);
   } catch (error) {
-    // Changed since it was hashed: gone, no file any more, or closed. Then the hash is no longer that of a text.
+    // Changed since it was hashed: deleted, no longer a file, or unreadable.
     if (error instanceof NotAFileError || "syscall" in (error as Error)) return undefined;
     throw error;
   }
@@ -45,6 +45,6 @@ function decode(bytes: Buffer): string | undefined {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     return text.includes("\0") ? undefined : text;
   } catch {
-    return undefined; // the only thing that a fatal decoder throws about
+    return undefined; // not valid UTF-8
   }
 }

@@ -16,7 +16,7 @@ async function emptyStore(): Promise<TrustStore> {
   return new TrustStore({ XDG_STATE_HOME: path });
 }
 
-test("nothing is trusted before somebody says so, and asking makes nothing", async () => {
+test("nothing is trusted by default, and a lookup creates no files", async () => {
   const store = await emptyStore();
 
   expect(store.isTrusted(skill("/w/a"))).toBe(false);
@@ -24,7 +24,7 @@ test("nothing is trusted before somebody says so, and asking makes nothing", asy
   expect(() => readdirSync(store.folder)).toThrow(/ENOENT/);
 });
 
-test("what is trusted is trusted with that content, at that place, as that kind", async () => {
+test("trust applies to exactly this content, at this path, as this kind", async () => {
   const store = await emptyStore();
   store.add(skill("/w/a"));
 
@@ -45,7 +45,7 @@ test("a configuration is trusted for its roots, in whatever order they are named
   expect(store.isTrusted({ ...thing, roots: ["/a"] })).toBe(false);
 });
 
-test("trust is taken back for what lies in a folder, and for nothing beside it", async () => {
+test("trust is revoked for everything in a folder, and for nothing outside of it", async () => {
   const store = await emptyStore();
   for (const path of ["/w/a", "/w/sub/b", "/wide/c"]) store.add(skill(path));
 
@@ -62,7 +62,7 @@ const DAMAGED = [
   { title: "empty",              text: "" },
   { title: "null",               text: "null" },
   { title: "without a digest",   text: '{"kind":"skill","path":"/w/a","files":[]}' },
-  { title: "about another place", text: JSON.stringify(skill("/w/b")) },
+  { title: "about another path", text: JSON.stringify(skill("/w/b")) },
   { title: "of odd files",       text: JSON.stringify({ ...skill("/w/a"), files: [null] }) },
 ];
 
@@ -77,7 +77,7 @@ for (const { title, text } of DAMAGED) {
   });
 }
 
-test("what has changed is told file by file", () => {
+test("changes are reported file by file", () => {
   const thing = (files: Readonly<Record<string, string>>, digest: string): Thing => ({
     kind: "skill",
     path: "/w/a",
@@ -90,11 +90,13 @@ test("what has changed is told file by file", () => {
     '"c" is gone',
     '"d" is new',
   ]);
-  expect(changesSince(thing({ a: "1" }, "x"), thing({ a: "1" }, "y"))).toEqual(["what may be executed has changed"]);
+  expect(changesSince(thing({ a: "1" }, "x"), thing({ a: "1" }, "y"))).toEqual([
+    "which files are executable has changed",
+  ]);
   expect(changesSince(thing({ a: "1" }, "x"), thing({ a: "1" }, "x"))).toEqual([]);
 });
 
-test("the texts that were trusted are kept beside, and count for exactly that content", async () => {
+test("the trusted texts are stored separately, and apply to exactly that content", async () => {
   const store = await emptyStore();
   store.add(skill("/w/a"), { "SKILL.md": "text" });
   store.add(skill("/w/b"));
@@ -116,7 +118,7 @@ test("the texts that were trusted are kept beside, and count for exactly that co
   expect(readdirSync(store.folder)).toEqual([]);
 });
 
-test("what became executable is named, where it is known how it was", () => {
+test("a file that became executable is named, if its earlier state is known", () => {
   const files = (executable?: boolean) => [
     { path: "a.sh", sha256: "1", ...(executable === undefined ? {} : { executable }) },
   ];
@@ -125,6 +127,6 @@ test("what became executable is named, where it is known how it was", () => {
     '"a.sh" has become executable',
   ]);
   expect(changesSince({ ...before, files: files() }, { ...before, digest: "d2", files: files(true) })).toEqual([
-    "what may be executed has changed",
+    "which files are executable has changed",
   ]);
 });

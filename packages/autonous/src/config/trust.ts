@@ -1,42 +1,42 @@
 import { hash } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { canonicalJson, headsFolder, isInside, NotAFileError, readOwnText } from "@autonous/runtime";
+import { canonicalJson, headsFolder, isInside, NotAFileError, readOwnText } from "@autonous/runtime/internal";
 
-/** `executable`: of skills. Left out by versions before this one. */
+/** `executable`: skills only; older versions did not store it. */
 export interface ThingFile {
   readonly path: string;
   readonly sha256: string;
   readonly executable?: boolean;
 }
 
-/** Something that came with a workspace, as it is now. */
+/** A configuration, skill or module of a workspace, in its current state. */
 export interface Thing {
   readonly kind: "configuration" | "skill" | "module";
   /** Its real path. */
   readonly path: string;
-  /** Of its content. */
+  /** Of the content. */
   readonly digest: string;
   readonly files: readonly ThingFile[];
   /**
-   * Of a configuration: the folders that it was trusted for. What it allows holds for all of them, so for others it is
-   * asked about again.
+   * Configurations only: the folders that it was trusted for. What it allows applies to all of them, so other folders
+   * need new trust.
    */
   readonly roots?: readonly string[];
-  /** Of a skill: as SKILL.md has them. Null, or left out: it does not restrict, or was trusted by an older version. */
+  /** Skills only: as in SKILL.md. Null or missing: unrestricted, or trusted by an older version. */
   readonly allowed_tools?: readonly string[] | null;
 }
 
-/** One that a person has trusted. */
+/** A thing that the user has trusted. */
 export interface TrustedThing extends Thing {
   readonly trusted_at: string;
   readonly by: string;
 }
 
 /**
- * What a person has trusted: a file for each thing, in the person's own state folder beside the heads of the chains,
- * which is closed to every tool and hidden from every sandboxed command. One thing, one file: nobody who writes undoes
- * what another one wrote.
+ * What the user has trusted: one file per thing, in the user's own state folder next to the chain heads,
+ * which is off limits to all tools and hidden from sandboxed commands. One file per thing, so that concurrent
+ * writers do not overwrite each other.
  */
 export class TrustStore {
   readonly folder: string;
@@ -45,15 +45,15 @@ export class TrustStore {
     this.folder = join(dirname(headsFolder(environment)), "trust");
   }
 
-  /** Whether exactly this content was trusted, there and nowhere else. */
+  /** Whether exactly this content was trusted at this path. */
   isTrusted(thing: Pick<Thing, "kind" | "path" | "digest" | "roots">): boolean {
     return this.find(thing)?.digest === thing.digest;
   }
 
-  /** What was trusted at that place, whatever is there now. */
+  /** What was trusted at this path, whatever its current content. */
   find(thing: Pick<Thing, "kind" | "path" | "roots">): TrustedThing | undefined {
     const found = readThing(join(this.folder, nameOf(thing)));
-    // The name of the file is a hash of these: one that says something else was put there by hand.
+    // The file name is a hash of these fields: a mismatch means that the file was placed there by hand.
     return found !== undefined && nameOf(found) === nameOf(thing) ? found : undefined;
   }
 
@@ -65,7 +65,7 @@ export class TrustStore {
     });
   }
 
-  /** With its texts, as far as they are kept: they only serve to show what changed since. */
+  /** The texts serve only to show later what changed. */
   add(thing: TrustedThing, texts: Texts = {}): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const path = join(this.folder, nameOf(thing));
@@ -73,7 +73,7 @@ export class TrustStore {
     replace(path, thing);
   }
 
-  /** The texts of the files that were trusted, by their paths. Empty where none are kept. */
+  /** The texts of the files that were trusted, by path. Empty if none are stored. */
   textsOf(thing: TrustedThing): Texts {
     const value = readJson(textsFile(join(this.folder, nameOf(thing))));
     const { digest, texts } = Object(value) as { readonly digest?: unknown; readonly texts?: unknown };
@@ -89,10 +89,10 @@ export class TrustStore {
   }
 }
 
-/** A file's text by its path. */
+/** Texts by file path. */
 export type Texts = Readonly<Record<string, string>>;
 
-/** Beside the thing and not in it: whether something is trusted is asked at every start. */
+/** Separate from the thing, which is read at every start and should stay small. */
 function textsFile(path: string): string {
   return path.replace(/\.json$/, ".texts");
 }
@@ -116,7 +116,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Undefined where there is none, or one that cannot be read as one: then nothing is trusted. */
+/** Undefined if it is missing or invalid: then nothing is trusted. */
 function readThing(path: string): TrustedThing | undefined {
   const value = readJson(path);
   return isThing(value) ? value : undefined;
@@ -159,7 +159,7 @@ const CHANGES = {
   "not executable": "is no longer executable",
 } as const satisfies Record<FileChange["change"], string>;
 
-/** The files that are not as they were when the thing was trusted, by their paths. */
+/** The files that changed since the thing was trusted, by path. */
 export function filesChangedSince(before: Thing, now: Thing): readonly FileChange[] {
   const old = new Map(before.files.map((file) => [file.path, file]));
   const fresh = new Map(now.files.map((file) => [file.path, file]));
@@ -178,9 +178,9 @@ function changeOf(old: ThingFile | undefined, now: ThingFile | undefined): FileC
   return now.executable === true ? "executable" : "not executable";
 }
 
-/** What is not as it was when it was trusted: clauses about files. */
+/** The changes since the thing was trusted, as clauses about files. */
 export function changesSince(before: Thing, now: Thing): readonly string[] {
   const changes = filesChangedSince(before, now).map(({ path, change }) => `"${path}" ${CHANGES[change]}`);
-  // The digest of a skill holds more than the content of its files.
-  return changes.length === 0 && before.digest !== now.digest ? ["what may be executed has changed"] : changes;
+  // The digest of a skill covers more than the content of its files.
+  return changes.length === 0 && before.digest !== now.digest ? ["which files are executable has changed"] : changes;
 }

@@ -59,7 +59,7 @@ async function failureOf(asking: Promise<unknown>): Promise<ToolError> {
 const KINDS = Object.keys(ANSWERS) as AiSdkOptions["kind"][];
 
 // oxfmt-ignore
-const MENDED: readonly { title: string; fault: (kind: AiSdkOptions["kind"]) => Answer }[] = [
+const RETRIED: readonly { title: string; fault: (kind: AiSdkOptions["kind"]) => Answer }[] = [
   { title: "429 with a wait",               fault: () => refuse(429, { error: { message: "slow down" } }, { "retry-after-ms": "3" }) },
   { title: "429 without one",               fault: () => refuse(429, { error: { message: "slow down" } }) },
   { title: "408",                           fault: () => refuse(408) },
@@ -70,12 +70,12 @@ const MENDED: readonly { title: string; fault: (kind: AiSdkOptions["kind"]) => A
   { title: "a stream torn in the middle",   fault: (kind) => cut(FORMATS[kind]?.calls.slice(0, -3)) },
   { title: "a stream that ends too early",  fault: (kind) => stream(FORMATS[kind]?.calls.slice(0, -3) ?? []) },
   { title: "an empty stream",               fault: () => stream([]) },
-  { title: "a chunk that is no JSON",       fault: (kind) => stream([...(FORMATS[kind]?.calls.slice(0, 2) ?? []), '{"id":', ...(FORMATS[kind]?.calls.slice(2) ?? [])]) },
+  { title: "a chunk that is not JSON",       fault: (kind) => stream([...(FORMATS[kind]?.calls.slice(0, 2) ?? []), '{"id":', ...(FORMATS[kind]?.calls.slice(2) ?? [])]) },
 ];
 
 for (const kind of KINDS) {
-  for (const { title, fault } of MENDED) {
-    test(`${kind}: after ${title} the round is asked again, and nothing of the first attempt is used`, async () => {
+  for (const { title, fault } of RETRIED) {
+    test(`${kind}: after ${title} the round is retried, and no part of the first attempt is used`, async () => {
       const server = await startModelServer([fault(kind), ANSWERS[kind]]);
       const retries: number[] = [];
       const reply = await ask(connect(server, { kind }), { onRetry: ({ attempt }) => retries.push(attempt) });
@@ -97,7 +97,7 @@ const LASTING = [
 ] as const;
 
 for (const { title, answer, reason, says } of LASTING) {
-  test(`${title} is not asked again, and the error says what the server said, without the key`, async () => {
+  test(`${title} is not retried, and the error contains the server's message without the key`, async () => {
     const server = await startModelServer([answer]);
     const error = await failureOf(ask(connect(server)));
     expect(server.asked).toHaveLength(1);
@@ -109,7 +109,7 @@ for (const { title, answer, reason, says } of LASTING) {
   });
 }
 
-test("a server that keeps failing is given up after the last attempt, with what it said", async () => {
+test("a server that keeps failing is abandoned after the last attempt, with its message", async () => {
   const server = await startModelServer([refuse(500, { error: { message: "out of order" } })]);
   const error = await failureOf(ask(connect(server)));
   expect(server.asked).toHaveLength(3);
@@ -117,7 +117,7 @@ test("a server that keeps failing is given up after the last attempt, with what 
   expect(error.details).toMatchObject({ reason: "server_error", status: 500, attempts: 3 });
 });
 
-test("a server that asks for a longer wait than there is time is not waited for", async () => {
+test("a requested wait that exceeds the remaining time ends the attempts", async () => {
   const server = await startModelServer([refuse(429, {}, { "retry-after": "3600" })]);
   const error = await failureOf(ask(connect(server, { clock: () => 1000 })));
   expect(server.asked).toHaveLength(1);
@@ -125,7 +125,7 @@ test("a server that asks for a longer wait than there is time is not waited for"
   expect(error.details).toMatchObject({ reason: "rate_limited", retry_at: 3_601_000 });
 });
 
-test("giving up ends the waiting for another attempt at once", async () => {
+test("aborting ends the wait for another attempt at once", async () => {
   const server = await startModelServer([refuse(503)]);
   const controller = new AbortController();
   const slow = { ...QUICK, base_ms: LONG, longest_ms: LONG, total_ms: 10 * LONG };
@@ -137,7 +137,7 @@ test("giving up ends the waiting for another attempt at once", async () => {
   expect(server.asked).toHaveLength(1);
 });
 
-test("giving up while a reply comes ends it at once, and does not count against the server", async () => {
+test("aborting during a reply ends it at once, and does not count against the server", async () => {
   const server = await startModelServer([stream(FORMATS["compatible"]?.calls.slice(0, 2) ?? [], { end: false })]);
   const controller = new AbortController();
   const one = new CircuitBreaker("test", { threshold: 1, cooldown_ms: LONG, longest_ms: LONG, clock: Date.now });
@@ -151,13 +151,13 @@ test("giving up while a reply comes ends it at once, and does not count against 
 
 // oxfmt-ignore
 const STUCK = [
-  { title: "says nothing",            answer: silence,                                                                             times: { first_byte_ms: 500, idle_ms: LONG, whole_ms: LONG }, says: /nothing came within 0.5 s/ },
-  { title: "stops in the middle",     answer: stream(FORMATS["compatible"]?.calls.slice(0, 2) ?? [], { end: false }),             times: { first_byte_ms: LONG, idle_ms: 20, whole_ms: LONG }, says: /nothing more came within 0.02 s/ },
-  { title: "never comes to its end",  answer: stream(FORMATS["compatible"]?.calls.slice(0, 2) ?? [], { end: false }),             times: { first_byte_ms: LONG, idle_ms: LONG, whole_ms: 500 }, says: /not complete after 0.5 s/ },
+  { title: "says nothing",            answer: silence,                                                                             times: { first_byte_ms: 500, idle_ms: LONG, whole_ms: LONG }, says: /no response within 0.5 s/ },
+  { title: "stops in the middle",     answer: stream(FORMATS["compatible"]?.calls.slice(0, 2) ?? [], { end: false }),             times: { first_byte_ms: LONG, idle_ms: 20, whole_ms: LONG }, says: /no more data within 0.02 s/ },
+  { title: "never completes",          answer: stream(FORMATS["compatible"]?.calls.slice(0, 2) ?? [], { end: false }),             times: { first_byte_ms: LONG, idle_ms: LONG, whole_ms: 500 }, says: /not complete after 0.5 s/ },
 ] as const;
 
 for (const { title, answer, times, says } of STUCK) {
-  test(`a server that ${title} is not waited for without end`, async () => {
+  test(`a server that ${title} times out`, async () => {
     const server = await startModelServer([answer]);
     const error = await failureOf(ask(connect(server, { times, retry: { ...QUICK, max_attempts: 2 } })));
     expect(server.asked).toHaveLength(2);
@@ -166,7 +166,7 @@ for (const { title, answer, times, says } of STUCK) {
   });
 }
 
-test("a redirect to another host is not followed, so that the key stays where it was meant for", async () => {
+test("a redirect to another host is not followed, so that the key is not sent there", async () => {
   for (const kind of KINDS) {
     const other = await startModelServer([ANSWERS[kind]]);
     const server = await startModelServer([refuse(307, {}, { location: `${other.url}/v1/elsewhere` })]);
@@ -177,7 +177,7 @@ test("a redirect to another host is not followed, so that the key stays where it
   }
 });
 
-test("a redirect on the same host is followed with the request as it was, but not in a circle", async () => {
+test("a redirect on the same host is followed with the same request, but not in a loop", async () => {
   const server = await startModelServer([refuse(308, {}, { location: "/v2/chat/completions" }), ANSWERS.compatible]);
   expect(await ask(connect(server))).toMatchObject({ text: "Hello." });
   expect(server.asked.map(({ path }) => path)).toEqual(["/v1/chat/completions", "/v2/chat/completions"]);
@@ -188,7 +188,7 @@ test("a redirect on the same host is followed with the request as it was, but no
   expect(circle.asked).toHaveLength(4);
 });
 
-test("an open breaker refuses at once and says when the server is tried again", async () => {
+test("an open breaker refuses at once and says when the next attempt is allowed", async () => {
   const server = await startModelServer([refuse(500)]);
   let now = 1_000_000;
   const one = new CircuitBreaker("test", { threshold: 3, cooldown_ms: 5000, longest_ms: 9000, clock: () => now });
@@ -197,7 +197,7 @@ test("an open breaker refuses at once and says when the server is tried again", 
   expect(one.state).toMatchObject({ state: "open", retry_at: 1_005_000 });
 
   const refused = await failureOf(ask(provider));
-  expect(refused.message).toContain("is not asked before 1970-01-01T00:16:45.000Z (in 5 s)");
+  expect(refused.message).toContain("the next attempt is allowed at 1970-01-01T00:16:45.000Z (in 5 s)");
   expect(refused.details).toMatchObject({ reason: "breaker_open", retry_at: 1_005_000 });
   expect(server.asked).toHaveLength(3);
 
@@ -207,14 +207,14 @@ test("an open breaker refuses at once and says when the server is tried again", 
   expect(one.state).toMatchObject({ state: "open", retry_at: 1_014_000 });
 });
 
-test("a server that refuses us is well, and no breaker opens", async () => {
+test("a server that rejects requests is healthy, and no breaker opens", async () => {
   const server = await startModelServer([refuse(401)]);
   const one = new CircuitBreaker("test", { threshold: 1, cooldown_ms: LONG, longest_ms: LONG, clock: Date.now });
   await failureOf(ask(connect(server, { breaker: one })));
   expect(one.state.state).toBe("closed");
 });
 
-test("a kept connection that the server closed in the meantime is no failure", async () => {
+test("a kept-alive connection that the server closed meanwhile is not a failure", async () => {
   const server = await startModelServer([ANSWERS.compatible, cut(), ANSWERS.compatible]);
   const provider = connect(server, { retry: { ...QUICK, max_attempts: 1 } });
   await ask(provider);
@@ -222,7 +222,7 @@ test("a kept connection that the server closed in the meantime is no failure", a
   expect(server.asked).toHaveLength(3);
 });
 
-test("a server that is not there is told of as such", async () => {
+test("an unreachable server is reported as such", async () => {
   const gone = createServer();
   await new Promise<void>((done) => void gone.listen(0, "127.0.0.1", done));
   const { port } = gone.address() as AddressInfo;
@@ -239,7 +239,7 @@ test("a server that is not there is told of as such", async () => {
   expect(error.message).toBe(`the connection to 127.0.0.1:${port} failed (ECONNREFUSED), after 3 attempts`);
 });
 
-test("a body of an error without end is read only so far", async () => {
+test("an endless error body is read only up to a limit", async () => {
   const endless: Answer = (response) => {
     response.writeHead(400, { "content-type": "text/plain" });
     const more = (): void => {
@@ -252,7 +252,7 @@ test("a body of an error without end is read only so far", async () => {
   expect(failureReason(await failureOf(ask(connect(server))))).toBe("bad_request");
 });
 
-test("what a filter stopped is no reply, and is not asked for again", async () => {
+test("a reply stopped by a content filter is an error, and is not retried", async () => {
   const server = await startModelServer([
     stream([
       {
@@ -267,7 +267,7 @@ test("what a filter stopped is no reply, and is not asked for again", async () =
   expect(server.asked).toHaveLength(1);
 });
 
-test("the breaker is one for each host and model in a process", async () => {
+test("a process has one breaker per host and model", async () => {
   const { breakerState } = await import("./failures/circuit-breaker.ts");
   const server = await startModelServer([ANSWERS.compatible]);
   const provider = await createProvider(`compatible:some/model@${server.url}/v1`, {});

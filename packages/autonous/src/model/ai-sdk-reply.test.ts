@@ -49,11 +49,11 @@ for (const { unified, raw, ends } of FINISHES) {
   });
 }
 
-test("a stream that ends without a finish is no reply", async () => {
+test("a stream that ends without a finish reason is not a reply", async () => {
   await expect(read([call("1", "{}")])).rejects.toThrow("incomplete reply: it broke off");
 });
 
-test("an error in the stream is thrown as it came, whatever stands around it", async () => {
+test("an error in the stream is thrown unchanged, whatever surrounds it", async () => {
   const error = { type: "overloaded_error", message: "Overloaded" };
   await expect(read([call("1", "{}"), { type: "error", error }, finish("stop")])).rejects.toBe(error);
 });
@@ -75,7 +75,7 @@ for (const { title, parts, calls } of CALLS) {
   });
 }
 
-test("what is signed piece by piece goes back in one piece, with the last word of each", async () => {
+test("content that was signed in pieces is sent back in one piece, with the latest signature", async () => {
   const reply = await read([
     { type: "reasoning-start", id: "r", providerMetadata: { me: { item: "i", signature: null } } },
     { type: "reasoning-delta", id: "r", delta: "Hm" },

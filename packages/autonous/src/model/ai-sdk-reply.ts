@@ -30,17 +30,17 @@ const SPOKEN: ReadonlySet<string> = new Set<SpokenType>([
   "reasoning-end",
 ]);
 
-/** A block of text or reasoning that grows, or a call. */
+/** A growing block of text or reasoning, or a call. */
 type Block =
   | { readonly type: "text" | "reasoning"; text: string; options?: SharedV4ProviderOptions }
   | { readonly type: "call"; readonly call: LanguageModelV4ToolCall; options?: SharedV4ProviderOptions };
 
-/** Reasons that the library has no word for, and that mean that the model was done. */
+/** Finish reasons that the library does not know and that mean a normal end. */
 const DONE: ReadonlySet<string> = new Set(["eos", "eos_token", "end_turn", "stop_sequence", "end"]);
 
 /**
- * Reads a stream to its end. A reply that broke off, was stopped by a filter or holds an error is no reply: throws, what
- * the provider sent or `AttemptFailed`, and nothing of it is used.
+ * Reads a stream to completion. If the reply broke off, was stopped by a filter or contains an error, throws what the
+ * provider sent or `AttemptFailed`; no part of the reply is used.
  */
 export async function readReply(
   stream: AsyncIterable<LanguageModelV4StreamPart>,
@@ -73,14 +73,14 @@ export async function readReply(
   };
 }
 
-/** Adds a part to the blocks; gives back what is to be shown of it. */
+/** Adds a part to the blocks; returns the text to show. */
 function takePart(
   part: LanguageModelV4StreamPart,
   blocks: Block[],
   open: Map<string, Block>,
 ): { readonly kind: "text" | "reasoning"; readonly text: string } | undefined {
   if (part.type === "tool-call") {
-    // We offer no tools that the provider runs itself.
+    // We offer no provider-executed tools.
     if (part.providerExecuted !== true) blocks.push(withOptions({ type: "call", call: part }, part.providerMetadata));
     return undefined;
   }
@@ -102,7 +102,7 @@ function isSpoken(part: LanguageModelV4StreamPart): part is SpokenPart {
   return SPOKEN.has(part.type);
 }
 
-/** What comes later completes what came before: a signature follows what it signs. */
+/** Later options extend earlier ones: a signature arrives after the text that it signs. */
 function withOptions(block: Block, metadata: SharedV4ProviderMetadata | undefined): Block {
   if (metadata === undefined) return block;
   const merged: SharedV4ProviderOptions = { ...block.options };
@@ -126,7 +126,7 @@ function readFinish(finish: FinishPart | undefined): ModelReply["finish"] {
   throw new AttemptFailed({ reason: "cut_off", message: `incomplete reply: ${why}` });
 }
 
-/** The same call with the same id is one call that came twice. */
+/** The same call with the same id is a duplicate. */
 function withoutRepeated(blocks: readonly Block[]): readonly Block[] {
   const seen = new Set<string>();
   return blocks.filter((block) => {
@@ -145,12 +145,12 @@ function readCalls(blocks: readonly Block[], names: ToolNames): readonly NativeC
     let id = toolCallId;
     for (let n = 2; used.has(id); n++) id = `${toolCallId}_${n}`;
     used.add(id);
-    // A call without arguments is often written as nothing at all.
+    // Models often write a call without arguments as an empty string.
     return [{ id, name: names.fromWire(toolName), input: input.trim() === "" ? "{}" : input }];
   });
 }
 
-/** `isTold`: unsigned reasoning may go back, with calls or to a server that wants it. */
+/** `isTold`: unsigned reasoning may be sent back, with calls or to a server that requires it. */
 function readParts(blocks: readonly Block[], isTold: boolean): readonly ReplyPart[] {
   return blocks.flatMap((block): readonly ReplyPart[] => {
     const options = block.options === undefined ? {} : { options: block.options };

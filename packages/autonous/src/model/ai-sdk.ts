@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { redact } from "@autonous/runtime";
-import type { EnvironmentProxy } from "@autonous/runtime";
+import type { EnvironmentProxy } from "@autonous/runtime/internal";
 import { KINDS } from "./vendors/ai-sdk-models.ts";
 import type { KindRow, ModelKind } from "./vendors/ai-sdk-models.ts";
 import { makePrompt } from "./prompt/ai-sdk-prompt.ts";
@@ -34,13 +34,13 @@ import { UnusableReply } from "./wire/error-in-answer.ts";
 import { Received } from "./wire/received.ts";
 
 export interface AiSdkOptions {
-  /** As the setting names it. */
+  /** The name in the setting. */
   readonly name: string;
   readonly kind: ModelKind;
   readonly model: string;
   readonly access: Access;
   readonly settings?: ModelSettings;
-  /** `plain`: the server has no function calling, or none that can be relied on. */
+  /** `plain`: the server has no function calling, or it is unreliable. */
   readonly protocol?: "native" | "plain";
   readonly times?: ReplyTimes;
   readonly proxy?: EnvironmentProxy;
@@ -56,22 +56,24 @@ interface Asked {
   readonly received: Received;
   readonly habits: Habits;
   readonly plan: ReplyPlan;
-  /** The longest reply that is asked for. Undefined: the server's own default. */
+  /** Requested maximum reply length. Undefined: the server's default. */
   readonly max_tokens: number | undefined;
 }
 
-/** What is known about a server. */
+/** Observations about a server. */
 interface Habits {
-  /** Answers in a row that ended in good form without a finish reason: from the second one on that is how it ends them. */
+  /**
+   * Answers in a row that ended in good form without a finish reason: from the second one on that is how it ends them.
+   */
   unfinished: number;
 }
 
-/** What a person reads of a server's words. */
+/** Maximum length of a server's message in our errors. */
 const LONGEST_MESSAGE = 500;
 
 /**
- * A model behind one of the provider packages. Each attempt is let through by the provider's circuit breaker; what a
- * retry can mend is tried again; nothing that is thrown holds the key.
+ * A model behind one of the provider packages. Each attempt passes the provider's circuit breaker; transient failures
+ * are retried; thrown errors never contain the key.
  */
 export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
   const {
@@ -88,7 +90,7 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
   const known = access.key === undefined ? [] : [access.key];
   const clean = (text: string): string => shorten(redact(text, { known }).text);
   const habits: Habits = { unfinished: 0 };
-  // A server of one's own decides for itself how much of a model's window it gives.
+  // A self-hosted server may offer less than the model's context window.
   const context_tokens = kind === "compatible" ? undefined : contextTokens(model);
   const { settings = {} } = given;
   const plan = planReply({ kind, model, settings, vendors: vendorsOf({ kind, model, base_url: access.base_url }) });
@@ -176,7 +178,7 @@ async function passBreaker(breaker: CircuitBreaker, given: AiSdkOptions, asked: 
     passage.settle("ok");
     return reply;
   } catch (error) {
-    // A server that refuses us is well.
+    // A server that rejects a request is healthy.
     const isOurs = asked.options.signal.aborted;
     const { blame } = REASONS[readFailure(error, clock()).reason];
     passage.settle(isOurs ? "abandoned" : blame ? "failed" : "ok");
@@ -187,7 +189,7 @@ async function passBreaker(breaker: CircuitBreaker, given: AiSdkOptions, asked: 
 function breakerOpen(retry_at: number, nowMs: number): AttemptFailed {
   const wait_ms = Math.max(0, retry_at - nowMs);
   const when = new Date(retry_at).toISOString();
-  const message = `it failed again and again, and is not asked before ${when} (in ${Math.ceil(wait_ms / 1000)} s)`;
+  const message = `it failed repeatedly; the next attempt is allowed at ${when} (in ${Math.ceil(wait_ms / 1000)} s)`;
   return new AttemptFailed({ reason: "breaker_open", message, wait_ms });
 }
 
@@ -213,7 +215,7 @@ async function askOnce(given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
     if (received.finish !== undefined) habits.unfinished = 0;
     return settleReply(reply, received);
   } catch (error) {
-    // An aborted request fails with whatever the library makes of it; the reason is what counts.
+    // The library throws various errors for an aborted request; only the abort reason matters.
     if (guarded.signal.aborted) throw guarded.signal.reason;
     const found = received.failure ?? error;
     if (found instanceof UnusableReply) return unusableReply(found, given.protocol ?? "native");

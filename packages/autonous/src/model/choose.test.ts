@@ -33,20 +33,20 @@ const REFUSED = [
   { setting: "compatible:qwen",                      environment: ALL, says: /compatible:<model>@<url>/ },
   { setting: "compatible:qwen@ftp://h/",             environment: ALL, says: /AUTONOUS_MODEL is one of/ },
   { setting: "compatible:qwen",                      environment: ALL, says: /the server's address is missing/ },
-  { setting: "compatible-plain:org/q@127.0.0.1:1/v1", environment: ALL, says: /has to begin with http:/ },
+  { setting: "compatible-plain:org/q@127.0.0.1:1/v1", environment: ALL, says: /must start with http:/ },
   { setting: "OpenAI:gpt-5",                         environment: ALL, says: /lower case/ },
   { setting: "claude-sonnet-4-5",                    environment: ALL, says: /the provider before the model's name is missing/ },
   { setting: "anthropic:a, gpt-5",                   environment: ALL, says: /the provider before the name after the last comma is missing/ },
-  { setting: "anthropic:a openai:b",                 environment: ALL, says: /separated by commas; AUTONOUS_MODEL/ },
-  { setting: "compatible:q@http://u:geheim42@h/v1",  environment: ALL, says: /holds a user name or password/ },
+  { setting: "anthropic:a openai:b",                 environment: ALL, says: /separate several models by commas; AUTONOUS_MODEL/ },
+  { setting: "compatible:q@http://u:geheim42@h/v1",  environment: ALL, says: /contains a user name or password/ },
   { setting: "compatible:q@ http://u:geheim42@h/v1", environment: ALL, says: /AUTONOUS_MODEL is one of/ },
   { setting: "compatible:q@http://h/v1?key=geheim42", environment: ALL, says: /has a part after "\?"/ },
   { setting: "anthropic:m",                          environment: {}, says: /no key is set; set ANTHROPIC_API_KEY$/ },
   { setting: "openai:m",                             environment: { OPENAI_API_KEY: " " }, says: /no key is set; set OPENAI_API_KEY$/ },
   { setting: "openai-chat:m",                        environment: {}, says: /set OPENAI_API_KEY$/ },
   { setting: "google:m",                             environment: {}, says: /set GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY$/ },
-  { setting: "anthropic:m",                          environment: { ANTHROPIC_API_KEY: "geheim42\nx" }, says: /Cannot use ANTHROPIC_API_KEY: it holds white space/ },
-  { setting: "openai:m",                             environment: { ...ALL, OPENAI_BASE_URL: "geheim42" }, says: /OPENAI_BASE_URL names: it has to be a whole address/ },
+  { setting: "anthropic:m",                          environment: { ANTHROPIC_API_KEY: "geheim42\nx" }, says: /Cannot use ANTHROPIC_API_KEY: it contains white space/ },
+  { setting: "openai:m",                             environment: { ...ALL, OPENAI_BASE_URL: "geheim42" }, says: /OPENAI_BASE_URL names: it must be a full URL/ },
   { setting: "google:m",                             environment: { ...ALL, GOOGLE_BASE_URL: "file:///geheim42" }, says: /GOOGLE_BASE_URL names: it begins with file:/ },
 ] as const;
 
@@ -63,12 +63,12 @@ for (const { setting, environment, says } of REFUSED) {
 
 // oxfmt-ignore
 const TIMES = [
-  { title: "for the first byte", settings: { model_first_byte_seconds: 1 }, answer: silence,                                                                  says: "nothing came within 1 s" },
-  { title: "between bytes",      settings: { model_idle_seconds: 1 },       answer: stream([{ choices: [{ index: 0, delta: { content: "a" } }] }], { end: false }), says: "nothing more came within 1 s" },
+  { title: "for the first byte", settings: { model_first_byte_seconds: 1 }, answer: silence,                                                                  says: "no response within 1 s" },
+  { title: "between bytes",      settings: { model_idle_seconds: 1 },       answer: stream([{ choices: [{ index: 0, delta: { content: "a" } }] }], { end: false }), says: "no more data within 1 s" },
 ] as const;
 
 for (const { title, settings, answer, says } of TIMES) {
-  test(`a server is waited for ${title} as long as the settings of its model say`, async () => {
+  test(`the timeout ${title} comes from the settings of the model`, async () => {
     const server = await startModelServer([answer]);
     const provider = await createProvider(`compatible:m@${server.url}/v1`, {}, () => settings);
     const request = { system: "", messages: [{ role: "user", text: "Hi." }], rounds: 0, tools: [] } as const;

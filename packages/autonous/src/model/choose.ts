@@ -1,4 +1,5 @@
-import { proxyFor, ToolError } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { proxyFor } from "@autonous/runtime/internal";
 import { createDirectProvider } from "./scripted/direct.ts";
 import { readAccess } from "./keys.ts";
 import type { AccessName } from "./keys.ts";
@@ -11,7 +12,7 @@ import { loadScriptProvider } from "./scripted/script.ts";
 
 interface Named {
   readonly setting: string;
-  /** What the pattern found: the file, or the model and its server. */
+  /** Groups of the pattern: the file, or the model and its server. */
   readonly found: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly settings: ModelSettings;
@@ -23,7 +24,7 @@ interface ServedRow {
   create(named: Named): ModelProvider | Promise<ModelProvider>;
 }
 
-/** What `AUTONOUS_MODEL` may say. A model's name may hold "@" itself, so a server is what follows the last one. */
+/** Forms of `AUTONOUS_MODEL`. A model name may contain "@", so the server follows the last one. */
 // oxfmt-ignore
 const SERVED: readonly ServedRow[] = [
   { form: "direct",                         pattern: /^direct$/,                                   create: () => createDirectProvider() },
@@ -36,23 +37,23 @@ const SERVED: readonly ServedRow[] = [
   { form: "compatible-plain:<model>@<url>", pattern: /^compatible-plain:(\S+)@(https?:\/\/\S+)$/i, create: (named) => createRemote(named, { kind: "compatible",  access: "compatible", protocol: "plain" }) },
 ];
 
-/** What people leave out. */
+/** Common mistakes. */
 // oxfmt-ignore
 const SLIPS = [
   { pattern: /^compatible(-plain)?:[^\s@]+$/i,                 problem: "the server's address is missing (@http://127.0.0.1:11434/v1)" },
-  { pattern: /^compatible(-plain)?:\S+@(?!https?:\/\/)[^\s@]+$/i, problem: "the server's address has to begin with http:// or https://" },
-  { pattern: /^[A-Z][\w-]*:/,                                  problem: "the provider's name is in lower case" },
+  { pattern: /^compatible(-plain)?:\S+@(?!https?:\/\/)[^\s@]+$/i, problem: "the server's address must start with http:// or https://" },
+  { pattern: /^[A-Z][\w-]*:/,                                  problem: "provider names are lower case" },
   { pattern: /^[^\s:]+$/,                                      problem: "the provider before the model's name is missing (provider:model)" },
   { pattern: /,\s*[^\s:,]+$/,                                  problem: "the provider before the name after the last comma is missing (provider:model)" },
-  { pattern: /\s/,                                            problem: "names of models have no spaces, and several models are separated by commas" },
+  { pattern: /\s/,                                            problem: "model names have no spaces; separate several models by commas" },
 ] as const;
 
 type SettingsOf = (model: string) => ModelSettings;
 
 /**
- * The provider that a setting names, with its key from the environment, asked as `settingsOf` says for its name. Of a list
- * the first one, with the others as its `fallbacks`. Throws `InvalidArguments` on a setting, a script or a key that cannot
- * be used, of any of them; sends no request yet.
+ * Creates the provider that a setting names, with its key from the environment and the settings that `settingsOf`
+ * returns for it. For a list: the first one, with the others as its `fallbacks`. Throws `InvalidArguments` if any
+ * setting, script or key is unusable; sends no request.
  */
 export async function createProvider(
   setting: string,
@@ -70,7 +71,7 @@ export async function createProvider(
   return { ...first, fallbacks };
 }
 
-/** Which models of a list cannot be used, and why. What is not about a setting is thrown as it is. */
+/** Names the unusable models of a list, with reasons. Other errors are returned unchanged. */
 function unusable(
   models: readonly string[],
   problems: readonly { readonly index: number; readonly error: unknown }[],
@@ -81,7 +82,7 @@ function unusable(
     const name = withoutPassword(models[index] ?? "");
     return `model ${index + 1} of ${models.length}, "${name}": ${(error as ToolError).message}`;
   });
-  const hint = "Fix these models, or take them out of the list.";
+  const hint = "Fix these models, or remove them from the list.";
   return new ToolError("InvalidArguments", `Cannot use the list of models: ${told.join("; ")}`, { hint });
 }
 
@@ -112,7 +113,7 @@ interface Remote extends Pick<AiSdkOptions, "kind" | "protocol"> {
   readonly access: AccessName;
 }
 
-/** What speaks to servers is loaded for those who have one: the command line starts without. */
+/** Loads the provider code only when a server is used, so that the command line starts fast. */
 async function createRemote(
   { setting, found, environment, settings }: Named,
   { access, ...how }: Remote,

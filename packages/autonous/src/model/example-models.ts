@@ -1,6 +1,6 @@
 /**
- * The models that documents, examples and help texts name: current ones, each by the alias that its provider keeps. Change
- * them here; a test finds every place that names another.
+ * The models named in documents, examples and help texts: current ones, by the alias that their provider maintains.
+ * Change them here; a test finds every place that names a different one.
  */
 export const EXAMPLE_MODELS = {
   anthropic: "claude-sonnet-5-5",

@@ -36,7 +36,7 @@ const ROUNDS = [
   { text: "Done." },
 ];
 
-/** Those after which a retry helps. Chunks that come twice look like a model that stammers, and are taken as they are. */
+/** Faults that a retry fixes. Duplicated chunks look like a repeating model, and are accepted. */
 const MENDABLE = FAULT_KINDS.filter(
   (kind) => !["length", "hang", "hang_in_stream", "duplicated_chunks"].includes(kind),
 );
@@ -60,7 +60,7 @@ function connect(server: FakeModel, kind: ModelKind): ModelProvider {
   });
 }
 
-/** Goes on until there is an answer; each call gets a result. */
+/** Continues until the model answers; each call gets a result. */
 async function converse(provider: ModelProvider): Promise<readonly ModelReply[]> {
   const messages: Message[] = [{ role: "user", text: "Look at a and b." }];
   const replies: ModelReply[] = [];
@@ -80,7 +80,7 @@ async function converse(provider: ModelProvider): Promise<readonly ModelReply[]>
     for (const { tool_call_id, name } of calls)
       messages.push({ role: "tool", tool_call_id, name, text: "", result: { ok: rounds !== 1 } as ToolCallResult });
   }
-  throw new Error("There was no answer after 10 rounds");
+  throw new Error("No answer after 10 rounds");
 }
 
 function callsOf(replies: readonly ModelReply[]): unknown {
@@ -102,7 +102,7 @@ for (const kind of Object.keys(KINDS) as ModelKind[]) {
   const rounds = kind === "google" ? ROUNDS.filter((_, index) => index !== 2) : ROUNDS;
   const expected = kind === "google" ? EXPECTED.filter((_, index) => index !== 2) : EXPECTED;
 
-  test(`${kind}: a strict server takes everything that a conversation of several rounds sends`, async () => {
+  test(`${kind}: a strict server accepts all requests of a conversation with several rounds`, async () => {
     const server = await startServer({ script: { rounds }, key: KEY });
     const replies = await converse(connect(server, kind));
     expect(callsOf(replies)).toEqual(expected);
@@ -111,7 +111,7 @@ for (const kind of Object.keys(KINDS) as ModelKind[]) {
     for (const reply of replies) expect(reply.usage?.input_tokens).toBeGreaterThan(0);
   });
 
-  test(`${kind}: whatever goes wrong on the way, the conversation comes out the same`, async () => {
+  test(`${kind}: whatever fails in transit, the conversation has the same result`, async () => {
     for (const seed of [1, 2, 3, 4, 5, 6]) {
       const server = await startServer({ script: { rounds }, chaos: { rate: 0.5, seed, ms: 1, kinds: MENDABLE } });
       const replies = await converse(connect(server, kind));
@@ -119,14 +119,14 @@ for (const kind of Object.keys(KINDS) as ModelKind[]) {
     }
   });
 
-  test(`${kind}: a conversation that does not fit is told apart, and not sent again`, async () => {
+  test(`${kind}: a conversation that does not fit is reported as such, and not retried`, async () => {
     const server = await startServer({ script: { rounds }, context_tokens: 10 });
     const error: unknown = await converse(connect(server, kind)).catch((thrown: unknown) => thrown);
     expect(failureReason(error)).toBe("context_length");
     expect(server.requests).toHaveLength(1);
   });
 
-  test(`${kind}: a wrong key is told as such`, async () => {
+  test(`${kind}: a wrong key is reported as such`, async () => {
     const server = await startServer({ script: { rounds }, key: "another-key" });
     const error: unknown = await converse(connect(server, kind)).catch((thrown: unknown) => thrown);
     expect(failureReason(error)).toBe("key_refused");

@@ -4,7 +4,7 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A member that has to be a record; an empty one where it is not. */
+/** The value if it is a record, else an empty record. */
 export function recordOf(value: unknown): Json {
   return isRecord(value) ? value : {};
 }
@@ -21,25 +21,25 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Beyond any count of tokens: such a number would make sums of them useless. */
+/** Larger than any real token count: such numbers would distort sums. */
 const MOST = 1e12;
 
-/** A count: some servers write it as text. */
+/** A count; some servers write it as text. */
 export function countOf(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{1,12}$/.test(value) ? Number(value) : value;
   return Number.isInteger(number) && Number(number) >= 0 && Number(number) <= MOST ? Number(number) : undefined;
 }
 
-/** Undefined where it is not JSON. */
+/** Undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined; // the caller says what that means
+    return undefined; // the caller handles it
   }
 }
 
-/** Arguments of a call as JSON text, whichever way they came. */
+/** Arguments of a call as JSON text, from text or a value. */
 export function argumentsText(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? "" : JSON.stringify(value);

@@ -3,17 +3,17 @@ import { ToolError } from "@autonous/runtime";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 interface AccessRow {
-  /** The first of them that is set holds the key. Without one of these, a required key is asked for by the first name. */
+  /** Variables for the key: the first one that is set is used. Errors about a missing key name the first. */
   readonly keys: readonly string[];
   readonly needsKey: boolean;
-  /** The variable that names another server; none where the setting itself does. */
+  /** Variable for another server; none if the setting itself names it. */
   readonly base?: string;
   readonly server?: string;
-  /** What a server's address ends with where it has no path of its own. */
+  /** Default path of a server's URL. */
   readonly path: string;
 }
 
-/** Where each kind of provider is, and which variables of the environment speak of it. No file ever does. */
+/** Servers and environment variables per provider kind. Keys are never read from files. */
 // oxfmt-ignore
 export const ACCESS = {
   anthropic:  { keys: ["ANTHROPIC_API_KEY"],                              needsKey: true,  base: "ANTHROPIC_BASE_URL", server: "https://api.anthropic.com",                 path: "/v1" },
@@ -24,20 +24,20 @@ export const ACCESS = {
 
 export type AccessName = keyof typeof ACCESS;
 
-/** What is needed to speak to a provider. */
+/** Access data of a provider. */
 export interface Access {
   readonly base_url: string;
   readonly key?: string;
-  /** The variable that the key comes from, or would. */
+  /** The variable of the key, set or not. */
   readonly variable?: string;
 }
 
-/** Header values are printed in error messages when they are refused, so none that would be is sent. */
+/** Node quotes invalid header values in error messages, so invalid keys are rejected before. */
 const KEY = /^[\x21-\x7e]{1,4096}$/;
 
 /**
- * The server and the key of a provider, from the environment alone. Throws `InvalidArguments` that names the variable
- * and never says its value. `server`: the one that the setting names.
+ * Server and key of a provider, from the environment only. Throws `InvalidArguments` with the name of the variable,
+ * never its value. `server`: from the setting.
  */
 export function readAccess(name: AccessName, environment: Environment, server?: string): Access {
   const row: AccessRow = ACCESS[name];
@@ -47,11 +47,11 @@ export function readAccess(name: AccessName, environment: Environment, server?: 
     const alternatives = row.keys.join(" or ");
     throw new ToolError("InvalidArguments", `Cannot use a model of ${name}: no key is set; set ${alternatives}`, {
       variable: row.keys[0],
-      hint: "Keys come from the environment, and from nowhere else.",
+      hint: "Keys are read only from the environment.",
     });
   }
   if (key !== undefined && !KEY.test(key)) {
-    const message = `Cannot use ${variable}: it holds white space or signs that no key has`;
+    const message = `Cannot use ${variable}: it contains white space or characters that are invalid in a key`;
     throw new ToolError("InvalidArguments", message, { variable });
   }
   const base = row.base === undefined ? undefined : environment[row.base];
@@ -65,16 +65,16 @@ function isSet(value: string | undefined): value is string {
   return value !== undefined && value.trim() !== "";
 }
 
-/** The address without a slash at its end. One that carries a password is refused: it would be shown with the model's name. */
+/** The URL without a trailing slash. URLs with a password are rejected: they would be shown with the model's name. */
 function readServer(address: string, { said, path }: { readonly said: string; readonly path: string }): string {
   const refuse = (why: string): ToolError =>
     new ToolError("InvalidArguments", `Cannot use the server that ${said} names: ${why}`, { variable: said });
-  if (!URL.canParse(address.trim())) throw refuse("it has to be a whole address such as http://127.0.0.1:11434/v1");
+  if (!URL.canParse(address.trim())) throw refuse("it must be a full URL such as http://127.0.0.1:11434/v1");
   const url = new URL(address.trim());
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refuse(`it begins with ${url.protocol} and not http`);
   if (url.username !== "" || url.password !== "") {
-    throw refuse("it holds a user name or password; keys are given in their own variables");
+    throw refuse("it contains a user name or password; set keys in their own variables");
   }
   if (url.search !== "" || url.hash !== "") throw refuse('it has a part after "?" or "#"');
   const own = url.pathname.replace(/\/+$/, "");

@@ -37,7 +37,7 @@ const REFUSED = [
   { setting: "direct,openai:b",                         says: /"direct" is not a model/ },
   { setting: "anthropic:a, gpt-x",                      says: /Cannot use the model "anthropic:a, gpt-x".*separated by commas/ },
   { setting: "anthropic:a, openai:b, google:g",         says: /model 2 of 3, "openai:b": .*set OPENAI_API_KEY; model 3 of 3, "google:g": .*GEMINI_API_KEY/ },
-  { setting: "anthropic:a, script:/nowhere/x.json",     says: /model 2 of 2, "script:\/nowhere\/x\.json": .*there is no such file/ },
+  { setting: "anthropic:a, script:/nowhere/x.json",     says: /model 2 of 2, "script:\/nowhere\/x\.json": .*file not found/ },
   { setting: "anthropic:a, compatible:m@http://u:geheim42@h/v1",     says: /model 2 of 2, .*user name or password/ },
   { setting: "anthropic:a, compatible:m@http://h/v1?key=geheim42",   says: /model 2 of 2, .*part after/ },
 ] as const;

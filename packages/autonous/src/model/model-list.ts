@@ -1,18 +1,18 @@
 import { ToolError } from "@autonous/runtime";
 
-/** How each model of a list begins. `choose.ts` has a row for each. */
+/** Prefixes of models in a list. `choose.ts` has a row for each. */
 const KINDS = ["script", "anthropic", "openai", "openai-chat", "google", "compatible", "compatible-plain"] as const;
 export type ModelKind = (typeof KINDS)[number];
 
 /**
- * A comma begins the next model where one follows: names, addresses and files may hold commas themselves. `direct` is
- * found too, to be refused.
+ * A comma separates models only if a model follows: names, URLs and files may contain commas. `direct` is matched too,
+ * so that it can be rejected.
  */
 const NEXT = new RegExp(`,\\s*(?=(?:${KINDS.join("|")}):|direct\\s*(?:,|$))`, "i");
-/** What looks like a model of a provider that there is not, in the place of one. */
+/** Looks like a model of an unknown provider. */
 const UNKNOWN = /,\s*[a-z][\w.-]*:(?!\/\/)/i;
 
-/** The models that a setting names, the first one first. Throws `InvalidArguments` on a list that cannot be used. */
+/** The models in a setting, in order. Throws `InvalidArguments` if the list is unusable. */
 export function splitModels(setting: string): readonly string[] {
   const parts = setting.split(NEXT);
   const models = parts.length === 1 ? parts : parts.map((each) => each.trim());
@@ -39,13 +39,13 @@ function problemOf(models: readonly string[]): { readonly why: string; readonly 
     };
   }
   if (models.length > 1 && models.includes("direct"))
-    return { why: '"direct" is not a model, so it cannot stand in for one', hint: 'Remove "direct" from the list.' };
+    return { why: '"direct" is not a model, so it cannot be a fallback', hint: 'Remove "direct" from the list.' };
   const twice = models.find((each, index) => models.indexOf(each) !== index);
   if (twice === undefined) return undefined;
   return { why: `"${withoutPassword(twice)}" is listed twice`, hint: "List each model once." };
 }
 
-/** For messages: an address may carry a password, or a key. */
+/** For messages: a URL may contain a password or a key. */
 export function withoutPassword(setting: string): string {
   return setting.replaceAll(/\/\/[^/@\s]*@/g, "//***@").replaceAll(/[?#][^\s,]+/g, "?***");
 }

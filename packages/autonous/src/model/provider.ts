@@ -1,37 +1,37 @@
 import type { ToolCallResult } from "@autonous/runtime";
 
-/** A call as the model asked for it, with the id by which its result is told. */
+/** A call requested by the model, with the id for its result. */
 export interface MessageCall {
   readonly tool_call_id: string;
-  /** The id that the provider gave it, for what it wants back unchanged. */
+  /** The provider's id, for sending it back unchanged. */
   readonly provider_call_id?: string;
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** A picture that goes along with what the user says. It is not recorded: the text names it. */
+/** An image sent with the user's message. Not recorded: the text names it. */
 export interface MessageImage {
   readonly media_type: string;
   /** Base64. */
   readonly data: string;
 }
 
-/** What was said so far, oldest first. Everything in it has passed the redactor. */
+/** A message of the conversation. Everything in it is redacted. */
 export type Message =
   | { readonly role: "user"; readonly text: string; readonly images?: readonly MessageImage[] }
   /** One finished model round. */
   | {
       readonly role: "assistant";
-      /** The reply as it came where it was in the plain JSON protocol; else what was said beside the calls. */
+      /** The raw reply in the plain JSON protocol; otherwise the text next to the calls. */
       readonly text: string;
-      /** The model that made it, as `AUTONOUS_MODEL` names it. Replies of earlier versions do not say. */
+      /** The model that wrote it, by its name in `AUTONOUS_MODEL`. Missing in replies of earlier versions. */
       readonly maker?: string;
-      /** Of a native reply: the calls in it. */
+      /** The calls of a native reply. */
       readonly calls?: readonly MessageCall[];
-      /** What the provider wants back with it unchanged, such as signed reasoning. Only its maker reads it. */
+      /** Data that the provider requires back unchanged, such as signed reasoning. Only that provider reads it. */
       readonly provider_parts?: unknown;
     }
-  /** What a call of the reply above gave: `text` is for a model to read, `result` for a program. */
+  /** The result of a call of the previous reply: `text` for the model, `result` for programs. */
   | {
       readonly role: "tool";
       readonly tool_call_id: string;
@@ -40,7 +40,7 @@ export type Message =
       readonly result: ToolCallResult;
     };
 
-/** A tool as the model gets to know it. */
+/** A tool as described to the model. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
@@ -48,16 +48,16 @@ export interface ModelTool {
 }
 
 export interface ModelRequest {
-  /** What is asked: the next round of a task (the default), a verdict on one call, or what was said in short. */
+  /** The next round of a task (default), a verdict on one call, or a summary of the conversation. */
   readonly purpose?: "round" | "reverse_thinking" | "summary";
   readonly system: string;
   readonly messages: readonly Message[];
   /**
-   * Numbers of messages from the beginning that stay as they are for longer than what follows them, in ascending order:
-   * where a provider's cache is worth a mark.
+   * Counts of leading messages that stay unchanged for longer than the rest, ascending: positions for marks of a
+   * provider's cache.
    */
   readonly stable_until?: readonly number[];
-  /** Model rounds of this task so far. Those that failed count too, though they left no message. */
+  /** Model rounds of this task so far, including failed ones, which left no message. */
   readonly rounds: number;
   readonly tools: readonly ModelTool[];
 }
@@ -65,13 +65,13 @@ export interface ModelRequest {
 export interface ModelUsage {
   readonly input_tokens: number;
   readonly output_tokens: number;
-  /** Of the input: read from the provider's cache. */
+  /** Part of the input that was read from the provider's cache. */
   readonly cached_input_tokens?: number;
-  /** Of the input: put into the provider's cache, which some charge more for. */
+  /** Part of the input that was written to the provider's cache, which some providers charge more for. */
   readonly cache_write_tokens?: number;
 }
 
-/** What an attempt was billed. `estimated`: the provider did not say. */
+/** Billed tokens of an attempt. `estimated`: the provider did not report them. */
 export type SpentUsage = ModelUsage & { readonly estimated?: true };
 
 /** A call in a native reply. `input` is JSON text as the model wrote it: it may be broken. */
@@ -82,15 +82,15 @@ export interface NativeCall {
 }
 
 /**
- * What a model answered. `plain`: text in the plain JSON protocol. `native`: calls by the provider's own function calling;
- * without any, the text is the answer (spec 1, Model replies). `length`: it was cut off, and none of its calls may run.
+ * A model's reply. `plain`: text in the plain JSON protocol. `native`: the provider's function calling; without calls,
+ * the text is the answer (spec 1, Model replies). `length`: the reply was truncated, and none of its calls may run.
  */
 export type ModelReply = {
   readonly finish: "stop" | "length";
   readonly usage?: ModelUsage;
-  /** The provider ended the reply as one with calls. Without any in it, it is not an answer. */
+  /** The finish reason announced calls. If the reply has none, it is not an answer. */
   readonly wants_calls?: true;
-  /** A clause: why the provider itself calls the reply unusable. Nothing of it may run; the model is told once. */
+  /** A clause: why the provider declared the reply unusable. None of its calls may run; the model is told once. */
   readonly problem?: string;
 } & (
   | { readonly kind: "plain"; readonly text: string }
@@ -98,13 +98,13 @@ export type ModelReply = {
       readonly kind: "native";
       readonly text: string;
       readonly calls: readonly NativeCall[];
-      /** The model that made it, as `AUTONOUS_MODEL` names it. */
+      /** The model that wrote it, by its name in `AUTONOUS_MODEL`. */
       readonly maker?: string;
       readonly provider_parts?: unknown;
     }
 );
 
-/** A piece of a reply as it comes, for live views. */
+/** A piece of a streamed reply, for live views. */
 export interface ModelDelta {
   readonly kind: "text" | "reasoning";
   readonly text: string;
@@ -114,34 +114,37 @@ export interface CompleteOptions {
   readonly signal: AbortSignal;
   readonly onDelta?: (delta: ModelDelta) => void;
   /**
-   * Told what an attempt that gave no reply was billed. The provider waits for it before the next attempt, so that the
-   * booking is on record; what it throws ends the asking and is thrown on: a limit is reached.
+   * Called with the billed tokens of an attempt without a reply. The provider awaits it before the next attempt, so
+   * that the usage is recorded. If it throws (a limit is reached), the error ends the request.
    */
   readonly onSpent?: (usage: SpentUsage) => Promise<void>;
-  /** No attempt begins later than this after the first one: another model can be asked instead. Default: the provider's own. */
+  /**
+   * No attempt starts later than this after the first one, because another model can be asked instead. Default: the
+   * provider's.
+   */
   readonly patience_ms?: number;
-  /** Told before a failed attempt is tried again. */
+  /** Called before a failed attempt is retried. */
   readonly onRetry?: (retry: { readonly attempt: number; readonly wait_ms: number; readonly reason: string }) => void;
 }
 
 /**
- * Messages in, reply out. Throws `ModelFailed` when there is no reply, with `context_length: true` in its details where
- * the request was too long for the model; gives up when `signal` is aborted.
+ * Messages in, reply out. Throws `ModelFailed` if no reply was received, with `context_length: true` in its details if
+ * the request was too long for the model; stops when `signal` is aborted.
  */
 export interface ModelProvider {
-  /** As `AUTONOUS_MODEL` names it, without anything secret. */
+  /** Its name in `AUTONOUS_MODEL`, without secrets. */
   readonly name: string;
-  /** How it is told of its tools: by its own function calling, or (the default) in the system text, spec 1. */
+  /** How tools are described: by native function calling, or (default) in the system text (spec 1). */
   readonly protocol?: "native" | "plain";
-  /** How many tokens fit, where that is known. */
+  /** Context window in tokens, if known. */
   readonly context_tokens?: number;
-  /** The longest reply that it is asked for, where that is set. */
+  /** Requested maximum reply length, if set. */
   readonly max_output_tokens?: number;
-  /** Images of messages are given to it; without this they are left out. */
+  /** Images of messages are sent; otherwise they are left out. */
   readonly takes_images?: true;
-  /** Every tool is to be in every request, whatever it costs: nobody pays for them. */
+  /** Every request contains all tools: this provider has no token cost. */
   readonly wants_all_tools?: true;
-  /** Models to ask in this order where this one is down or out of credit. */
+  /** Models to ask, in this order, if this one is down or out of credit. */
   readonly fallbacks?: readonly ModelProvider[];
   complete(request: ModelRequest, options: CompleteOptions): Promise<ModelReply>;
 }

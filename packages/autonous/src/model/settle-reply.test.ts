@@ -35,7 +35,7 @@ const REFUSALS: readonly { kind: Kind; title: string; answer: ReturnType<typeof 
 ];
 
 for (const { kind, title, answer, shown = NO, said = `it refused: ${NO}` } of REFUSALS) {
-  test(`${kind}: a refusal ${title} is shown as one, once, and its usage is told`, async () => {
+  test(`${kind}: a refusal ${title} is reported once as a refusal, with its usage`, async () => {
     const server = await startModelServer([answer]);
     const breaker = strictBreaker();
     const outcome = await askOnce(server, connectTo(server, kind, { breaker }));
@@ -65,7 +65,7 @@ const UNUSABLE: readonly { kind: Kind; title: string; answer: ReturnType<typeof 
 ];
 
 for (const { kind, title, answer, says, usage } of UNUSABLE) {
-  test(`${kind}: ${title} is a reply that cannot be used: not sent again, and not held against the server`, async () => {
+  test(`${kind}: ${title} is an unusable reply: not retried, and not counted against the server`, async () => {
     const server = await startModelServer([answer]);
     const breaker = strictBreaker();
     const { reply, error, asked } = await askOnce(server, connectTo(server, kind, { breaker }));
@@ -100,8 +100,8 @@ const SPENT = [
   { kind: "anthropic",  title: "what message_start said, its output counted",  broken: cut(anthropicBegun), spent: [{ input_tokens: 45, cached_input_tokens: 30, cache_write_tokens: 5, estimated: true }] },
   { kind: "google",     title: "what its last chunk said",                     broken: cut(geminiBegun),    spent: [{ input_tokens: 45, output_tokens: 9, cached_input_tokens: 30 }] },
   { kind: "compatible", title: "usage that came before it broke",              broken: cut([chunk({ content: "x" }), { choices: [], usage: { prompt_tokens: 40, completion_tokens: 7 } }]), spent: [USAGE] },
-  { kind: "compatible", title: "an estimate where there was no usage",         broken: cut(chatBegun),      spent: [{ output_tokens: 4, estimated: true }] },
-  { kind: "openai",     title: "an estimate where there was no usage",         broken: cut(responsesBegun), spent: [{ output_tokens: 4, estimated: true }] },
+  { kind: "compatible", title: "an estimate without reported usage",            broken: cut(chatBegun),      spent: [{ output_tokens: 4, estimated: true }] },
+  { kind: "openai",     title: "an estimate without reported usage",            broken: cut(responsesBegun), spent: [{ output_tokens: 4, estimated: true }] },
   { kind: "openai",     title: "the usage of a response that failed",          broken: stream([{ type: "response.failed", response: { error: { code: "server_error", message: "x" }, usage: USAGE } }]), spent: [USAGE] },
   { kind: "compatible", title: "nothing for a refused request",                broken: refuse(503, {}),     spent: [] },
   { kind: "anthropic",  title: "nothing for an error before anything came",    broken: stream([{ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }]), spent: [] },
@@ -109,7 +109,7 @@ const SPENT = [
 ] as const;
 
 for (const { kind, title, broken, spent } of SPENT) {
-  test(`${kind}: a failed attempt is told with ${title}, before the next one`, async () => {
+  test(`${kind}: a failed attempt is reported with ${title}, before the next one`, async () => {
     const server = await startModelServer([broken, stream(FORMATS[kind]?.answer("All.") ?? [])]);
     const before: number[] = [];
     const seen: unknown[] = [];
@@ -125,7 +125,7 @@ for (const { kind, title, broken, spent } of SPENT) {
   });
 }
 
-test("an estimate of what was sent goes by the bytes of the request", async () => {
+test("the estimate of the input uses the bytes of the request", async () => {
   const server = await startModelServer([cut(chatBegun), stream(FORMATS["compatible"]?.answer("All.") ?? [])]);
   const { spent } = await askOnce(server, connectTo(server, "compatible"));
   const bytes = Buffer.byteLength(JSON.stringify(server.asked[0]?.body));
@@ -143,7 +143,7 @@ test("an error thrown by onSpent ends the attempts", async () => {
 });
 
 for (const kind of ["compatible", "anthropic", "openai", "google"] as const) {
-  test(`${kind}: an answer beyond all bounds is read only so far, counted, and not asked for again`, async () => {
+  test(`${kind}: an oversized answer is read only up to a limit, counted, and not retried`, async () => {
     const [first, ...rest] = FORMATS[kind]?.answer("y".repeat(65_536)).slice(0, 3) ?? [];
     const text = [first, ...rest].find((each) => JSON.stringify(each).includes("yyy"));
     let written = 0;

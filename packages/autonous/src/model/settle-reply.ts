@@ -4,13 +4,13 @@ import type { UnusableReply } from "./wire/error-in-answer.ts";
 import { MOST_CHARACTERS } from "./wire/received.ts";
 import type { Received } from "./wire/received.ts";
 
-/** Of a reply that is not used: enough to see what it was. */
+/** Excerpt of an unused reply: enough to recognise it. */
 const KEPT_CHARACTERS = 4096;
 const LONGEST_REFUSAL = 4000;
 
 /**
- * A reply with what is known of it beside its text: what it cost, whether calls were meant, whether it can be used. Throws
- * where the model refused: a refusal is not an answer, and asking again would be billed again.
+ * Completes a reply: its usage, whether calls were intended, whether it can be used. Throws if the model refused: a
+ * refusal is not an answer, and another attempt would be billed again.
  */
 export function settleReply(reply: ModelReply, received: Received): ModelReply {
   const { meaning } = received;
@@ -33,14 +33,14 @@ function refused(text: string): AttemptFailed {
   return new AttemptFailed({ reason: "refused", message: `it refused${said === "" ? "" : `: ${said}`}` });
 }
 
-/** Nothing of it may run. */
+/** None of its calls may run. */
 function withProblem(reply: ModelReply, problem: string): ModelReply {
   const text = reply.text.slice(0, KEPT_CHARACTERS).toWellFormed();
   const { provider_parts: _, ...rest } = { provider_parts: undefined, ...reply };
   return rest.kind === "native" ? { ...rest, text, calls: [], problem } : { ...rest, text, problem };
 }
 
-/** The server gave an error in place of the reply, about what the model had written. */
+/** The server sent an error about the model's output instead of the reply. */
 export function unusableReply(
   { message }: UnusableReply,
   protocol: NonNullable<ModelProvider["protocol"]>,

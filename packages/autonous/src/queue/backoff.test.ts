@@ -13,11 +13,11 @@ const CASES = [
   { attempt: 5000, random: 0.5, waits: 450_000 },
 ];
 
-test.each(CASES)("attempt $attempt waits $waits ms when the dice say $random", ({ attempt, random, waits }) => {
+test.each(CASES)("attempt $attempt waits $waits ms for the random value $random", ({ attempt, random, waits }) => {
   expect(backoffMs(attempt, { baseMs: 2000, random: () => random })).toBe(waits);
 });
 
-test("no wait is longer than ten minutes, shorter than half of the doubled base, or shorter than the one before can be", () => {
+test("no wait exceeds ten minutes, is below half of the doubled base, or is below the minimum of the previous attempt", () => {
   const dice = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(

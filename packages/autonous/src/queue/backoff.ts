@@ -1,4 +1,4 @@
-/** Ten minutes: whoever waits for an answer longer than that has to be told something else. */
+/** Ten minutes: a user should not wait longer than that without news. */
 const CAP_MS = 600_000;
 
 export interface BackoffOptions {
@@ -9,11 +9,11 @@ export interface BackoffOptions {
 }
 
 /**
- * How long to wait after the failed attempt of this number (the first is 1): doubled each time, then somewhere between
- * half of that and all of it, so that tasks that failed together do not come back together.
+ * Wait after failed attempt number `attempt` (the first is 1): exponential backoff with jitter between half and the
+ * full delay, so that tasks that failed together are not retried together.
  */
 export function backoffMs(attempt: number, { baseMs, random }: BackoffOptions): number {
-  const doublings = Math.min(Math.max(attempt, 1) - 1, 40); // 2^40 ms is far beyond the cap, and a number still
+  const doublings = Math.min(Math.max(attempt, 1) - 1, 40); // far above the cap, without overflow
   const whole = Math.min(CAP_MS, baseMs * 2 ** doublings);
   return Math.round(whole / 2 + (whole / 2) * random());
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Bell } from "./bell.ts";
 
-test("all who wait return at the next ring, and those who come later wait for another", async () => {
+test("all waiters return at the next ring, and later waiters wait for the one after", async () => {
   const bell = new Bell();
   const returned: string[] = [];
   const wait = async (name: string): Promise<void> => {
@@ -19,7 +19,7 @@ test("all who wait return at the next ring, and those who come later wait for an
   expect(bell.waiting).toBe(0);
 });
 
-test("whoever waits without a ring returns in time, and nothing of it is kept until the next one", async () => {
+test("a wait without a ring times out and leaves nothing behind", async () => {
   const bell = new Bell();
   const one = bell.wait(3_600_000);
   await Promise.all(Array.from({ length: 100 }, () => bell.wait(1)));
@@ -28,7 +28,7 @@ test("whoever waits without a ring returns in time, and nothing of it is kept un
   await one;
 });
 
-test("a bell that nobody waits for can be rung", () => {
+test("a bell without waiters can be rung", () => {
   const bell = new Bell();
   bell.ring();
   expect(bell.waiting).toBe(0);

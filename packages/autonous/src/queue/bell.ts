@@ -1,8 +1,8 @@
-/** Lets many wait for the next time that something was recorded. */
+/** Wakes all waiting tasks when something was recorded. */
 export class Bell {
   readonly #waiting = new Set<() => void>();
 
-  /** How many wait now. Whoever is done waiting leaves nothing behind, also where it is never rung. */
+  /** Current number of waiters. A wait that timed out is removed, even if the bell never rings. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -12,10 +12,10 @@ export class Bell {
     this.#waiting.clear();
   }
 
-  /** Returns at the next ring, and at the latest after so long: a ring may get lost with the process that would ring. */
+  /** Returns at the next ring, or after `atMostMs`: a ring is lost if the process that would ring dies. */
   async wait(atMostMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, atMostMs).unref(); // whoever gave up waiting does not keep the process
+    const timer = setTimeout(resolve, atMostMs).unref(); // a wait does not keep the process alive
     this.#waiting.add(resolve);
     await promise;
     this.#waiting.delete(resolve);

@@ -1,28 +1,28 @@
 import type { OutboxRow } from "../store/store.ts";
 
-/** What the queue asks of a channel. Each channel is one. */
+/** Interface that each channel implements for the queue. */
 export interface Commander {
-  /** The name that its tasks carry as their `source`. */
+  /** Its name: the `source` of its tasks. */
   readonly channel: string;
   /**
-   * Sends what stands in the outbox. Gives when the channel has taken it, with a receipt where it will be needed (to
-   * change a question once it is answered); throws when it has not, and is asked again later: `NotSent` says when, and
-   * whether at all. `joined` are the rows behind it that go out with it.
+   * Sends an outbox row. Returns once the channel has accepted it, with a receipt if one is needed later (to edit an
+   * approval request after the answer). Throws otherwise, and is called again later; a `NotSent` error says when, or
+   * that a retry is useless. `joined`: the following rows, sent in the same message.
    */
   send(row: OutboxRow, joined?: readonly OutboxRow[]): Promise<{ readonly receipt?: string }>;
-  /** How many of these, from the first on, go out as one message: `send` gets them together. Default: one. */
+  /** How many of these rows, counted from the first, go into one message: `send` gets them together. Default: 1. */
   countJoined?(rows: readonly OutboxRow[]): number;
 }
 
 interface NotSentOptions {
-  /** The channel asked to be left alone for so long. */
+  /** The wait that the channel asked for. */
   readonly retryAfterMs?: number;
-  /** It will never be taken: the chat is gone, or the person has shut the door. */
+  /** It can never be delivered: the chat was deleted, or the person blocked the bot. */
   readonly forGood?: boolean;
   readonly cause?: unknown;
 }
 
-/** Why a channel did not take something. */
+/** The channel did not accept a message. */
 export class NotSent extends Error {
   readonly retryAfterMs: number | undefined;
   readonly forGood: boolean;

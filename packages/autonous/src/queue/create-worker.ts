@@ -10,18 +10,18 @@ import type { WorkerOptions } from "./worker.ts";
 
 export interface WorkerParts extends Omit<WorkerOptions, "runTask"> {
   readonly provider: ModelProvider;
-  /** Where its tasks work and what they may do. The record goes to the store. */
+  /** Where its tasks work and what they may do. Events are recorded in the store. */
   readonly runtime: RuntimeOptions;
-  /** Tools beside the built-in ones. */
+  /** Additional tools. */
   readonly tools?: readonly Tool[];
   readonly limits: TaskLimits;
   readonly readAsking?: RunTaskOptions["readAsking"];
   readonly onOutput?: RunTaskOptions["onOutput"];
-  /** The folder, relative to the working folder, that files go into which come with tasks. Default: "inbox". */
+  /** Folder for files that come with tasks, relative to the working folder. Default: "inbox". */
   readonly inbox_folder?: string;
 }
 
-/** A worker that does its tasks with the agent, each in a runtime whose record is behind the task's lease. */
+/** A worker that runs its tasks with the agent, each in a runtime whose journal is fenced by the task's lease. */
 export function createWorker({
   provider,
   runtime: options,
@@ -53,8 +53,8 @@ export function createWorker({
             quotas: store.quotas,
             memory: toolMemory((work) => work(store.memory)),
             session: task.lane,
-            // The answer may take hours: the task waits without a worker. A call whose arguments the record does not keep
-            // could not be made then.
+            // The answer may take hours, so the task waits without a worker. A call whose arguments are not stored
+            // could not be made after the answer.
             onReverseThinking:
               options.onReverseThinking ??
               createReverseThinker({ provider, redactValue: (value) => runtime.redactValue(value), signal }),

@@ -33,7 +33,7 @@ const REFUSED = [
 ] as const;
 
 for (const { title, problem, waitMs } of REFUSED) {
-  test(`a channel that ${title} is left alone for so long, also while the store cannot record it`, async () => {
+  test(`a channel that ${title} is not called again before the wait is over, even while the store cannot record it`, async () => {
     const real = await setUp();
     let [now, looks, tries] = [Date.now(), 0, 0];
     const refuse = (): Promise<never> => Promise.reject(new Error("the disk is full"));
@@ -60,7 +60,7 @@ for (const { title, problem, waitMs } of REFUSED) {
     expect(tries).toBe(1);
     const [from, before] = [performance.now(), looks];
     await until(() => looks >= before + 3);
-    expect(performance.now() - from).toBeGreaterThan(500); // nobody rang, so the store was not asked all the time
+    expect(performance.now() - from).toBeGreaterThan(500); // no ring, so the store was not polled in a loop
     now += waitMs;
     await lookAgain(() => tries === 2);
     stopped.abort();
@@ -70,7 +70,7 @@ for (const { title, problem, waitMs } of REFUSED) {
   });
 }
 
-test("a wait of a part of a millisecond is recorded as any other", async () => {
+test("a wait with a fraction of a millisecond is recorded like any other", async () => {
   const store = await setUp();
   const bell = new Bell();
   const lines: string[] = [];
@@ -85,10 +85,10 @@ test("a wait of a part of a millisecond is recorded as any other", async () => {
   stopped.abort();
   bell.ring();
   await sending;
-  expect(lines).toEqual(["Replies cannot be sent by test: busy", "Replies cannot be sent by test: that is over"]);
+  expect(lines).toEqual(["Cannot send replies via test: busy", "Cannot send replies via test: resolved"]);
 });
 
-test("what the channel joins goes out together and is recorded one by one; a store that fails in between makes nothing go out twice", async () => {
+test("joined rows are sent together and recorded one by one; if the store fails in between, nothing is sent twice", async () => {
   const real = await setUp();
   for (const text of ["b", "c"]) {
     await real.inbox.ingest({ source: "test", lane: "a", text });

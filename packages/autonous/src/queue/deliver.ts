@@ -8,25 +8,25 @@ import { Troubles } from "./troubles.ts";
 export interface DeliverOptions {
   readonly store: Store;
   readonly commander: Commander;
-  /** Rung when something was recorded; it is rung here when something went out, or did not. */
+  /** Rung when something was recorded; this module rings it after each delivery or failure. */
   readonly bell: Bell;
   readonly log: (line: string) => void;
   readonly clock: () => number;
 }
 
-/** So many chats are sent to at the same time: a large file to one of them holds up few others. */
+/** Number of chats sent to in parallel, so that a large file to one chat delays few others. */
 const SIDE_BY_SIDE = 8;
 const A_LOOK = 100;
 const LOOK_MS = 500;
-/** The first wait after a failure; doubled up to about a minute, so that a channel that is back is soon noticed. */
+/** The first wait after a failure; doubled up to about a minute, so that a recovered channel is soon noticed. */
 const RETRY_BASE_MS = 1000;
 const MOST_DOUBLED = 7;
-/** How long what is on its way at the end is waited for. What is cut off is sent again at the next start. */
+/** Time at shutdown for messages that are being sent. Interrupted ones are sent again at the next start. */
 const LEAVE_MS = 5000;
 
 /**
- * Sends what stands in the outbox for one channel, until stopped and then once more. Each chat gets its own strictly in
- * order: what is not taken is tried again later, and what follows it waits for it. Never throws: troubles are told.
+ * Sends the outbox of one channel until stopped, with a last pass at the end. Each chat gets its messages strictly in
+ * order: if one is not accepted, it is retried later, and the following ones wait. Never throws: problems are logged.
  */
 export async function deliver(stopped: AbortSignal, options: DeliverOptions): Promise<void> {
   const { bell } = options;
@@ -42,23 +42,23 @@ export async function deliver(stopped: AbortSignal, options: DeliverOptions): Pr
 class Delivery {
   readonly #options: DeliverOptions;
   readonly #troubles: Troubles;
-  /** Chats to be sent to, each with its first rows. */
+  /** Chats with messages to send, each with its first rows. */
   readonly #ready: (readonly OutboxRow[])[] = [];
-  /** Those that are ready, and those that are being sent to. */
+  /** Chats that are ready or being sent to. */
   readonly #busy = new Set<string>();
   readonly #senders = new Set<Promise<void>>();
-  /** Taken by the channel and not recorded yet, because the store failed: not to be sent again. */
+  /** Accepted by the channel but not recorded yet, because the store failed: do not send again. */
   readonly #taken = new Map<number, { readonly receipt?: string }>();
-  /** Not taken and not recorded as such, because the store failed: not to be tried again before its time. */
+  /** Not accepted, and the failure is not recorded yet, because the store failed: do not retry before `next_at`. */
   readonly #later = new Map<number, { readonly attempts: number; readonly next_at: number }>();
   #isOver = false;
 
   constructor(options: DeliverOptions) {
     this.#options = options;
-    this.#troubles = new Troubles(`Replies cannot be sent by ${options.commander.channel}`, options.log);
+    this.#troubles = new Troubles(`Cannot send replies via ${options.commander.channel}`, options.log);
   }
 
-  /** Starts to send what is due. Gives how long there is nothing else to do, unless the bell is rung. */
+  /** Starts sending what is due. Returns how long to wait for the next pass, unless the bell rings. */
   async look(): Promise<number> {
     try {
       if (this.#ready.length === 0) await this.#load();
@@ -72,7 +72,7 @@ class Delivery {
     }
   }
 
-  /** Sends what is due now, for so long at most. */
+  /** Sends what is due now, for at most `atMostMs`. */
   async finish(atMostMs: number): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, atMostMs);
@@ -100,7 +100,7 @@ class Delivery {
   async #untilDue(): Promise<number> {
     const { store, commander, clock } = this.#options;
     const due = await store.outbox.nextDueAt(commander.channel);
-    // What the store takes for due may have to wait, and is not looked for again and again until then.
+    // The store may list a row as due that has to wait; do not poll in a loop until then.
     if (due === null || [...this.#later.keys()].some((id) => this.#isLater(id))) return LOOK_MS;
     return Math.min(Math.max(due - clock(), 1), LOOK_MS);
   }
@@ -130,10 +130,10 @@ class Delivery {
         this.#busy.delete(chat);
       }
     }
-    if (isStored) this.#options.bell.ring(); // there may be more; while the store fails, only time helps
+    if (isStored) this.#options.bell.ring(); // more may be due; while the store fails, waiting is better
   }
 
-  /** Throws when the store does not keep what became of it. */
+  /** Throws if the store cannot record the outcome. */
   async #sendAll(rows: readonly OutboxRow[]): Promise<void> {
     for (let at = 0; at < rows.length;) {
       const count = this.#countJoined(rows.slice(at));
@@ -142,14 +142,14 @@ class Delivery {
     }
   }
 
-  /** What the channel has taken already is only recorded, alone. */
+  /** A row that the channel has accepted already is only recorded, on its own. */
   #countJoined(rows: readonly OutboxRow[]): number {
     const taken = rows.findIndex(({ id }) => this.#taken.has(id));
     const open = taken < 0 ? rows : rows.slice(0, taken);
     return open.length === 0 ? 1 : Math.max(1, this.#options.commander.countJoined?.(open) ?? 1);
   }
 
-  /** Gives whether the next of the chat may be sent. */
+  /** Returns whether the next message of the chat may be sent. */
   async #sendJoined(rows: readonly OutboxRow[]): Promise<boolean> {
     const { store, commander, bell } = this.#options;
     const [row, ...joined] = rows;
@@ -167,7 +167,7 @@ class Delivery {
       this.#later.delete(id);
     }
     this.#troubles.over(row.chat);
-    bell.ring(); // who follows the task sees that its reply went out
+    bell.ring(); // clients that follow the task see that its reply was sent
     return true;
   }
 
@@ -177,14 +177,14 @@ class Delivery {
     const tried = 1 + (this.#later.get(id)?.attempts ?? attempts);
     const doubled = Math.min(tried, MOST_DOUBLED);
     const waitMs = retryAfterMs ?? backoffMs(doubled, { baseMs: RETRY_BASE_MS, random: Math.random });
-    const next_at = Math.ceil(clock() + waitMs); // the store takes whole milliseconds only
-    this.#later.set(id, { attempts: tried, next_at }); // before the record, which a full disk may refuse
+    const next_at = Math.ceil(clock() + waitMs); // the store accepts only whole milliseconds
+    this.#later.set(id, { attempts: tried, next_at }); // before recording, which may fail on a full disk
     if (forGood) {
       await store.outbox.giveUp(id, problem.message);
       this.#later.delete(id);
       this.#troubles.over(chat);
       const what = { text: "The reply", file: "A file", approval: "A question", display: "A message" }[content.kind];
-      log(`${what} of task ${task_id} can never be sent by ${commander.channel} and is given up: ${problem.message}`);
+      log(`${what} of task ${task_id} cannot be delivered via ${commander.channel}; giving up: ${problem.message}`);
       return true;
     }
     await store.outbox.markFailed(id, { error: problem.message, next_at });

@@ -40,7 +40,7 @@ interface Following {
   stop(): Promise<void>;
 }
 
-/** Sends by `send` until the test is over. */
+/** Delivers with `send` until the test ends. */
 async function follow(
   { store, mirror, lines }: Awaited<ReturnType<typeof setUp>>,
   send: (row: OutboxRow) => Promise<unknown> | undefined,
@@ -67,7 +67,7 @@ async function follow(
   return { sent, lines, bell, stop };
 }
 
-/** The network is down until it is up again. It says when to come back, so that the test need not wait. */
+/** Fails until the network is up again. Sets a short retry time, so that the test does not have to wait. */
 function outage(concerns: (row: OutboxRow) => boolean = () => true) {
   const state = { isDown: true, failures: 0 };
   const send = (row: OutboxRow): undefined => {
@@ -78,7 +78,7 @@ function outage(concerns: (row: OutboxRow) => boolean = () => true) {
   return { state, send };
 }
 
-test("a chat whose reply is not taken waits with what follows it; the others do not, and it is told once", async () => {
+test("if a reply is not accepted, only its chat waits, and the failure is logged once", async () => {
   const place = await setUp();
   await reply(place.store, [
     ["a", "a1"],
@@ -91,15 +91,15 @@ test("a chat whose reply is not taken waits with what follows it; the others do 
   const { sent, lines } = await follow(place, send);
   await until(() => state.failures > 3);
   expect(sent).toEqual(["b1", "b2"]);
-  expect(lines).toEqual(["Replies cannot be sent by test: the network is down"]);
+  expect(lines).toEqual(["Cannot send replies via test: the network is down"]);
   state.isDown = false;
   await until(() => lines.length === 2);
   await until(() => sent.length === 5);
   expect(sent).toEqual(["b1", "b2", "a1", "a2", "a3"]);
-  expect(lines[1]).toBe("Replies cannot be sent by test: that is over");
+  expect(lines[1]).toBe("Cannot send replies via test: resolved");
 });
 
-test("a channel that is down is left alone until the next attempt is due, however often the bell is rung", async () => {
+test("a channel that is down is not called before the next attempt is due, however often the bell rings", async () => {
   const place = await setUp();
   await reply(place.store, [["a", "a1"]]);
   let attempts = 0;
@@ -117,7 +117,7 @@ test("a channel that is down is left alone until the next attempt is due, howeve
   expect(due ?? 0).toBeGreaterThan(Date.now() + 3_500_000);
 });
 
-test("what can never be sent is given up and told; what stands behind it goes out", async () => {
+test("an undeliverable message is abandoned and logged, and the following ones are sent", async () => {
   const place = await setUp();
   await reply(place.store, [
     ["a", "a1"],
@@ -131,7 +131,7 @@ test("what can never be sent is given up and told; what stands behind it goes ou
   const [task] = (await place.store.tasks.list({ limit: 9 })).tasks.toReversed();
   expect(sent).toEqual(["a2"]);
   expect(lines).toEqual([
-    `The reply of task ${task?.task_id} can never be sent by test and is given up: the chat is gone`,
+    `The reply of task ${task?.task_id} cannot be delivered via test; giving up: the chat is gone`,
   ]);
   const details = await place.store.tasks.get(task?.task_id ?? "");
   expect(details).toMatchObject({
@@ -139,10 +139,12 @@ test("what can never be sent is given up and told; what stands behind it goes ou
     reply_sent_at: null,
     unsent: [{ kind: "text", channel: "test", attempts: 1, error: "the chat is gone", next_at: null }],
   });
-  expect(details?.audit.at(-1)?.message).toBe("the reply could not be sent by test and was given up: the chat is gone");
+  expect(details?.audit.at(-1)?.message).toBe(
+    "the reply could not be sent by test and will not be retried: the chat is gone",
+  );
 });
 
-test("one that takes long holds up its own chat and no other", async () => {
+test("a slow message delays only its own chat", async () => {
   const place = await setUp();
   const { promise: slow, resolve } = Promise.withResolvers<void>();
   await reply(place.store, [
@@ -161,7 +163,7 @@ test("one that takes long holds up its own chat and no other", async () => {
   expect(sent).toEqual(["b1", "b2", "b3", "a1", "a2"]);
 });
 
-test("what the channel took is not sent again because the store could not record it", async () => {
+test("a message that the channel accepted is not sent again if the store could not record it", async () => {
   const place = await setUp();
   await reply(place.store, [["a", "a1"]]);
   let refusals = 0;
@@ -175,13 +177,13 @@ test("what the channel took is not sent again because the store could not record
   });
   expect(sent).toEqual(["a1"]);
   expect(lines).toEqual([
-    "Replies cannot be sent by test: the store is locked",
-    "Replies cannot be sent by test: that is over",
+    "Cannot send replies via test: the store is locked",
+    "Cannot send replies via test: resolved",
   ]);
   expect(await place.store.outbox.pending({ limit: 1 })).toEqual([]);
 });
 
-test("many replies to many chats all go out, each chat's in order", async () => {
+test("many replies to many chats are all sent, in order per chat", async () => {
   const place = await setUp();
   const replies = Array.from({ length: 200 }, (_, at) => [`chat ${at % 20}`, `${at}`] as const);
   await reply(place.store, replies);
@@ -194,7 +196,7 @@ test("many replies to many chats all go out, each chat's in order", async () => 
   for (const numbers of chats.values()) expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
 });
 
-test("what is due when the following is stopped is sent before it ends", async () => {
+test("messages that are due at shutdown are sent before it ends", async () => {
   const place = await setUp();
   const { sent, stop } = await follow(place, () => undefined);
   await reply(place.store, [
@@ -206,7 +208,7 @@ test("what is due when the following is stopped is sent before it ends", async (
   expect(sent.toSorted()).toEqual(["a1", "a2", "b1"]);
 });
 
-test("a store that fails is told of once, and does not end the following", async () => {
+test("a failing store is logged once, and does not stop the loop", async () => {
   const { store, mirror, lines } = await setUp();
   const bell = new Bell();
   let rounds = 0;
@@ -226,5 +228,5 @@ test("a store that fails is told of once, and does not end the following", async
   stopped.abort();
   bell.ring();
   await following;
-  expect(lines).toEqual(["Replies cannot be sent by test: the store is locked"]);
+  expect(lines).toEqual(["Cannot send replies via test: the store is locked"]);
 });

@@ -7,31 +7,31 @@ import { Troubles } from "./troubles.ts";
 
 export interface FollowOptions {
   readonly store: Store;
-  /** Rung when something was recorded; it is rung here when a reply went out. */
+  /** Rung when something was recorded; delivery rings it when a reply was sent. */
   readonly bell: Bell;
   readonly mirror: Mirror;
   readonly commanders: readonly Commander[];
   readonly log: (line: string) => void;
-  /** Default: the time of day. */
+  /** Default: `Date.now`. */
   readonly clock?: () => number;
 }
 
 const LOOK_MS = 500;
 
 /**
- * Sees to what follows a commit: replies are sent and the runs' files brought up to date, side by side, so that no
- * channel waits for another. Goes on until stopped, and then once more. What fails is told, and tried again.
+ * Processes new records: sends replies and updates the run files, in parallel, so that no channel waits for another.
+ * Runs until stopped, with a last pass at the end. Failures are logged and retried.
  */
 export async function followRecord(stopped: AbortSignal, options: FollowOptions): Promise<void> {
   const { store, bell, mirror, commanders, log, clock = Date.now } = options;
-  const mirroring = telling(new Troubles("The files of the runs cannot follow the record", log));
+  const mirroring = telling(new Troubles("Cannot update the run files", log));
   const sent = Promise.all(commanders.map((commander) => deliver(stopped, { store, commander, bell, log, clock })));
   while (!stopped.aborted) {
     const rung = bell.wait(LOOK_MS);
     await mirroring(() => mirror.catchUp());
     await rung;
   }
-  await sent; // the last replies are on record too
+  await sent; // so that the last replies are recorded before the last pass
   await mirroring(async () => {
     await mirror.catchUp();
     await mirror.save();

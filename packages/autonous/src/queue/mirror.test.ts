@@ -12,8 +12,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeId, verifyAudit } from "@autonous/runtime";
-import type { EventDraft } from "@autonous/runtime";
+import { verifyAudit } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
+import type { EventDraft } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
@@ -22,12 +23,12 @@ import { Mirror } from "./mirror.ts";
 interface Setting {
   readonly store: Store;
   readonly lines: string[];
-  /** A mirror as the next start would make it. */
+  /** A new mirror, as after a restart. */
   start(): Mirror;
-  /** Records a task; gives its run. */
+  /** Records a task and returns its run id. */
   record(): Promise<string>;
   fileOf(run_id: string): string;
-  /** What the store has of a run, and its file. */
+  /** The events of a run in the store and in its file. */
   compare(run_id: string): Promise<void>;
   passTime(): void;
   verify(): ReturnType<typeof verifyAudit>;
@@ -68,19 +69,19 @@ async function recordMore({ store }: Setting): Promise<void> {
   if (lease !== undefined) await store.inbox.finish(lease, { outcome: "done", reply: "y" });
 }
 
-test("the files follow the table, and again after a start that remembers nothing", async () => {
+test("the files are updated from the table, also after a restart without a saved position", async () => {
   const setting = await setUp();
   const runs = [await setting.record(), await setting.record()];
   await setting.start().catchUp();
   for (const run_id of runs) await setting.compare(run_id);
   await recordMore(setting);
-  await setting.start().catchUp(); // the first one had not said how far it was
+  await setting.start().catchUp(); // the first one had not saved its position
   for (const run_id of runs) await setting.compare(run_id);
   expect(setting.lines).toEqual([]);
   expect(await setting.verify()).toMatchObject({ ok: true });
 });
 
-test("what a call had begun to copy goes when the record says that it was interrupted, and nothing else does", async () => {
+test("only the partial copies of an interrupted call are removed, once the interruption is recorded", async () => {
   const { store, start, record, fileOf } = await setUp();
   const run_id = await record();
   const artifacts = join(fileOf(run_id), "../artifacts");
@@ -102,7 +103,7 @@ test("what a call had begun to copy goes when the record says that it was interr
   expect(readdirSync(artifacts).toSorted()).toEqual([".call_2-0.part", "a58b-b.txt"]);
 });
 
-test("a start goes on where the last one said it was", async () => {
+test("a restart resumes at the saved position", async () => {
   const setting = await setUp();
   const run_id = await setting.record();
   const first = setting.start();
@@ -110,10 +111,10 @@ test("a start goes on where the last one said it was", async () => {
   await first.save();
   rmSync(setting.fileOf(run_id));
   await setting.start().catchUp();
-  expect(existsSync(setting.fileOf(run_id))).toBe(false); // nothing new: it was not looked at again
+  expect(existsSync(setting.fileOf(run_id))).toBe(false); // nothing new, so the file was not compared again
 });
 
-test("a last line that a crash has torn is made whole", async () => {
+test("an incomplete last line after a crash is completed", async () => {
   const setting = await setUp();
   const run_id = await setting.record();
   await recordMore(setting);
@@ -140,12 +141,12 @@ test("a file that cannot be written delays no other, is reported once, and gets 
   }
   await setting.compare(other);
   expect(setting.lines).toEqual([
-    `The file of run ${blocked} does not follow the record: Cannot open "${file}": it is a folder, not a regular file. ` +
+    `Cannot update the file of run ${blocked}: Cannot open "${file}": it is a folder, not a regular file. ` +
       `Nothing is lost; the service retries. Move "${file}" away and retry; it is created again where it is needed.`,
   ]);
 
   await mirror.save();
-  const next = setting.start(); // and a start in between does not forget it
+  const next = setting.start(); // a restart in between keeps the retry
   rmSync(file, { recursive: true });
   await next.catchUp();
   await setting.compare(blocked);
@@ -153,7 +154,7 @@ test("a file that cannot be written delays no other, is reported once, and gets 
   expect(await setting.verify()).toMatchObject({ ok: true });
 });
 
-test("a file that somebody changed is told of and left alone, until it is moved away", async () => {
+test("a file that another process changed is reported and left alone until it is moved away", async () => {
   const setting = await setUp();
   const changed = await setting.record();
   const mirror = setting.start();
@@ -173,7 +174,7 @@ test("a file that somebody changed is told of and left alone, until it is moved 
   await setting.compare(changed);
 });
 
-test("a file that somebody added to is told of and left alone", async () => {
+test("a file that another process appended to is reported and left alone", async () => {
   const setting = await setUp();
   const changed = await setting.record();
   const mirror = setting.start();

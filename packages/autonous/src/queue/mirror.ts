@@ -1,5 +1,7 @@
-import { dropUnfinished, JsonlJournal, runPath, ToolError, writeRunApprovals } from "@autonous/runtime";
-import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { dropUnfinished, JsonlJournal, runPath, writeRunApprovals } from "@autonous/runtime/internal";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime/internal";
 import { requireEvent } from "../store/record/events.ts";
 import type { RecordedRow } from "../store/record/events.ts";
 import { isObject, parseKept } from "../store/sqlite/kept-json.ts";
@@ -12,9 +14,11 @@ export interface MirrorOptions {
   /** Where the heads of the chains are kept. */
   readonly heads: string;
   readonly clock: () => number;
-  /** Called for every event once, in the order of recording; events since the last shutdown come again after a crash. */
+  /**
+   * Called once for every event, in recording order; after a crash, events since the last saved position are repeated.
+   */
   readonly onEvents?: (events: readonly RuntimeEvent[]) => void;
-  /** Takes events that this user did not write, for a copy. */
+  /** Accepts events that this user did not write; for copies. */
   readonly is_copy?: boolean;
   /** Called when a run's file cannot be written, and when it can again. */
   readonly log: (line: string) => void;
@@ -22,19 +26,19 @@ export interface MirrorOptions {
 
 const A_READ = 500;
 const STATE = "mirror";
-/** How often a file that could not be written is tried again. */
+/** Retry interval for a file that could not be written. */
 const RETRY_MS = 10_000;
 
-/** How far the files are: up to a position, but for the runs that are behind. */
+/** The files are complete up to `position`, except those of the runs in `behind`. */
 interface State {
   position: number;
   readonly behind: Set<string>;
 }
 
 /**
- * Follows the events table into each run's `events.jsonl`: the table is the truth, the files are there to be read and
- * kept. One process does this, the one that holds the state folder. A file that cannot be written (a full disk), or
- * that is not what was written (somebody changed it), holds up no other, and is tried again until it is whole.
+ * Copies the events table to each run's `events.jsonl`. The table is authoritative; the files are for reading and
+ * archiving. Only the process that has locked the state folder does this. A file that cannot be written (full disk) or
+ * was edited delays no other file, and is retried until it is complete.
  */
 export class Mirror {
   readonly #options: MirrorOptions;
@@ -47,16 +51,16 @@ export class Mirror {
     this.#options = options;
   }
 
-  /** Brings the files up to date. Throws when the store cannot be read; what was not done is done the next time. */
+  /** Updates the files. Throws if the store cannot be read; the next call does the rest. */
   async catchUp(): Promise<void> {
     this.#state ??= await this.#load();
     const isNew = await this.#follow(this.#state);
     await this.#retry(this.#state);
-    // Remembered in the pauses only: to lose it costs the next start a second look at the same events.
+    // Saved only when idle: if it is lost, the next start compares the same events again.
     if (!isNew) await this.save();
   }
 
-  /** Remembers how far the files are, so that the next start need not look at everything again. */
+  /** Saves the position, so that the next start does not compare everything again. */
   async save(): Promise<void> {
     if (this.#state === undefined) return;
     const text = textOf(this.#state);
@@ -71,7 +75,7 @@ export class Mirror {
     const kept = parseKept(text, isKept);
     if (kept === undefined)
       this.#options.log(
-        '"mirror" in the table "kv" is not valid: the files of all runs are compared with the record again',
+        'Invalid "mirror" entry in the table "kv": all run files are compared with the audit log again',
       );
     return { position: kept?.position ?? 0, behind: new Set(kept?.behind) };
   }
@@ -100,7 +104,7 @@ export class Mirror {
     if (behind.size === 0 || clock() < this.#retryAt) return;
     for (const run_id of behind) {
       if ((await store.events.rows({ run_id, limit: 1 })).length === 0) {
-        behind.delete(run_id); // it is no longer kept
+        behind.delete(run_id); // pruned
         continue;
       }
       const problem = await this.#write(run_id, pagesOf(store.journal(run_id).read()));
@@ -113,7 +117,7 @@ export class Mirror {
     this.#retryAt = clock() + RETRY_MS;
   }
 
-  /** Gives what the file system, or the file, had against it. */
+  /** Returns the error if the file cannot be written. */
   async #write(run_id: string, pages: AsyncIterable<Page>): Promise<Error | undefined> {
     const { state_dir, heads, is_copy = false } = this.#options;
     let journal: JsonlJournal | undefined;
@@ -135,7 +139,7 @@ export class Mirror {
     }
   }
 
-  /** As they are now, which may be further than the events: the next ones bring them up to date again. */
+  /** Writes the current approvals, which may be newer than the events: the next events write them again. */
   async #writeApprovals(run_id: string): Promise<void> {
     const { store, state_dir } = this.#options;
     const approvals = await store.approvals.list({ run_id });
@@ -143,20 +147,20 @@ export class Mirror {
     writeRunApprovals({ state_dir, run_id }, { approvals, grants });
   }
 
-  /** Once: a full disk says the same of every run, and again at every try. */
+  /** Logs each message once: a full disk causes the same error for every run and every retry. */
   #tell(run_id: string, error: Error): void {
     const { message } = error;
     if (this.#told.has(message)) return;
     this.#told.add(message);
     const isDamage = error instanceof StoreError && error.code === "DamagedRow";
     const next = isDamage
-      ? "It follows up to there; other runs are not affected"
+      ? "The file is up to date before that row; other runs are not affected"
       : `Nothing is lost; the service retries${error instanceof ToolError ? `. ${error.hint}` : ""}`;
-    this.#options.log(`The file of run ${run_id} does not follow the record: ${message}. ${next}`);
+    this.#options.log(`Cannot update the file of run ${run_id}: ${message}. ${next}`);
   }
 }
 
-/** After these a run's approvals have changed: they were asked for, answered, used up or are over. */
+/** Events after which a run's approvals have changed: requested, answered, used or expired. */
 const ABOUT_APPROVALS: ReadonlySet<EventType> = new Set([
   "approval_required",
   "approval_granted",
@@ -165,7 +169,7 @@ const ABOUT_APPROVALS: ReadonlySet<EventType> = new Set([
   "tool_call.failed",
 ]);
 
-/** The worker was lost with the call, and it is not made again. */
+/** The worker died during the call, and the call is not repeated. */
 function isInterrupted({ type, payload }: RuntimeEvent): boolean {
   if (type !== "tool_call.failed") return false;
   const { code } = Object(payload["error"]) as { readonly code?: unknown };
@@ -189,7 +193,7 @@ function* eventsOf(rows: readonly RecordedRow[]): Iterable<RuntimeEvent> {
   for (const row of rows) yield requireEvent(row);
 }
 
-/** Gives what comes before an event that cannot be read, and then throws what its reader throws. */
+/** Yields the events before an unreadable one, then throws the error of its reader. */
 async function* pagesOf(events: AsyncIterable<RuntimeEvent> | Iterable<RuntimeEvent>): AsyncIterable<Page> {
   let page: RuntimeEvent[] = [];
   let problem: { readonly error: unknown } | undefined;

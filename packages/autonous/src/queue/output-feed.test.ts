@@ -1,4 +1,5 @@
-import { redact, REDACTION_MARKER } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
+import { REDACTION_MARKER } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { OutputTails } from "./output-feed.ts";
 
@@ -27,7 +28,7 @@ const PRINTED = [
 ] as const;
 
 for (const { title, chunks, line } of PRINTED) {
-  test(`the last line is given once: ${title}`, async () => {
+  test(`the last line is reported once: ${title}`, async () => {
     const { lines, push } = openTails();
     for (const detail of chunks) push("c1", detail);
     push("c2", "end");
@@ -39,7 +40,7 @@ for (const { title, chunks, line } of PRINTED) {
   });
 }
 
-test("of a task with many calls the last ones are kept", async () => {
+test("a task with many calls keeps only the latest ones", async () => {
   const { lines, push } = openTails();
   for (let call = 1; call <= 1000; call++) push(`c${call}`, "x");
   await vi.waitUntil(() => lines.length > 0);

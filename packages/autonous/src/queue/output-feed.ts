@@ -1,7 +1,7 @@
-import type { Progress } from "@autonous/runtime";
+import type { Progress } from "@autonous/runtime/internal";
 import type { OutputLine } from "../store/record/outgoing.ts";
 
-/** Passes what running commands print to the channels that show it. Nothing of it is kept. */
+/** Passes the output of running commands to the channels that show it. Stores nothing. */
 export class OutputFeed {
   readonly #listeners = new Set<(output: OutputLine) => void>();
 
@@ -16,13 +16,13 @@ export class OutputFeed {
 
 const EVERY_MS = 1000;
 const MOST_CHARACTERS = 300;
-/** More than any secret has, so that one is seen in full. */
+/** Longer than any secret, so that redaction sees it in full. */
 const KEPT_CHARACTERS = 20_000;
-/** More than run in parallel. Those before them have ended. */
+/** More than can run in parallel, so older calls have ended. */
 const MAX_CALLS = 50;
 
 interface Tail {
-  /** The end of what was printed. */
+  /** The end of the output. */
   text: string;
   timer: NodeJS.Timeout | undefined;
 }
@@ -33,7 +33,7 @@ interface TailsOptions {
   readonly everyMs?: number;
 }
 
-/** The last lines of the calls of one task, each at most once a second, however much they print. */
+/** Reports the last output line of each call of a task, at most once per second. */
 export class OutputTails {
   readonly #options: Required<TailsOptions>;
   readonly #tails = new Map<string, Tail>();
@@ -43,12 +43,12 @@ export class OutputTails {
   }
 
   push({ tool_call_id, detail, output }: Progress): void {
-    if (output === undefined) return; // how far a call is, which is on record
+    if (output === undefined) return; // a progress report, which is recorded as an event
     const tail = this.#tails.get(tool_call_id) ?? this.#begin(tool_call_id);
     tail.text = lastOf(`${tail.text}${detail}`);
     tail.timer ??= setTimeout(() => {
       tail.timer = undefined;
-      // Each part was redacted by itself; a secret that was printed in two is complete only here.
+      // Each part was redacted separately; a secret that was printed in two parts is complete only here.
       const line = lastLine(this.#options.redact(tail.text));
       if (line !== "") this.#options.tell({ tool_call_id, line });
     }, this.#options.everyMs).unref();
@@ -70,14 +70,14 @@ export class OutputTails {
   }
 }
 
-/** Cut at a blank where there is one: the second half of a secret is not recognised. */
+/** Truncated at white space if possible: redaction does not recognise the second half of a secret. */
 function lastOf(text: string): string {
   if (text.length <= KEPT_CHARACTERS) return text;
   const kept = text.slice(-KEPT_CHARACTERS);
   return kept.slice(Math.max(0, kept.search(/\s/)));
 }
 
-/** A line that is redrawn in place, such as a bar, counts as it is now. */
+/** Of a line that is redrawn in place, such as a progress bar, the latest version counts. */
 function lastLine(text: string): string {
   const lines = text.split(/[\r\n]+/).map((line) => line.trim());
   return (lines.findLast((line) => line !== "") ?? "").slice(0, MOST_CHARACTERS).toWellFormed();

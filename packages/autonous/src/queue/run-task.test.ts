@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createRuntime, ToolError } from "@autonous/runtime";
-import type { Journal } from "@autonous/runtime";
+import type { Journal } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { modelFailed } from "../model/failures/failure.ts";
 import type { FailureReason } from "../model/failures/failure.ts";
@@ -16,9 +16,9 @@ interface World {
   readonly store: Store;
   /** The store's. */
   readonly file: string;
-  /** Takes this message in, and its task in hand. */
+  /** Queues this message and claims its task. */
   begin(text: string): Promise<Lease>;
-  /** Does the leased task, and gives how it is to be finished. */
+  /** Runs the leased task and returns how to finish it. */
   run(lease: Lease, provider: ModelProvider): Promise<Finish>;
   /** Both. */
   ask(text: string, provider: ModelProvider): Promise<{ readonly lease: Lease; readonly finish: Finish }>;
@@ -58,7 +58,7 @@ async function makeWorld(): Promise<World> {
   return { store, file, begin, run, ask };
 }
 
-/** How a task is finished whose model fails in this way. */
+/** Returns how a task is finished if its model fails like this. */
 async function finishAfter(failure: Error): Promise<Finish> {
   const { ask } = await makeWorld();
   const { finish } = await ask("hello", { name: "failing", complete: () => Promise.reject(failure) });
@@ -77,16 +77,16 @@ const REASONS: readonly (readonly [FailureReason, Finish["outcome"]])[] = [
   ["bad_request",  "failed"],
 ];
 
-test.each(REASONS)("a task whose model fails by %s is to %s", async (reason, outcome) => {
+test.each(REASONS)("if the model fails with %s, the outcome of the task is %s", async (reason, outcome) => {
   const finish = await finishAfter(modelFailed("it said no", { reason, attempts: 1 }));
   expect(finish).toMatchObject({ outcome, error: expect.stringContaining("it said no") as string });
 });
 
-test("a failure that nobody explains is tried again", async () => {
+test("a failure without a reason is retried", async () => {
   expect(await finishAfter(new ToolError("ModelFailed", "who knows"))).toMatchObject({ outcome: "retry" });
 });
 
-test("the model is told what was said in the chat before, question and answer in turn", async () => {
+test("the model gets the earlier messages of the chat, alternating question and answer", async () => {
   const { store, ask } = await makeWorld();
   const told: (readonly Message[])[] = [];
   const provider: ModelProvider = {
@@ -113,7 +113,7 @@ test("the model is told what was said in the chat before, question and answer in
   ]);
 });
 
-test("of a long chat the model is told the end, beginning with a question", async () => {
+test("the model gets the end of a long chat, starting with a question", async () => {
   const { store, ask } = await makeWorld();
   let told: readonly Message[] = [];
   const provider: ModelProvider = {
@@ -132,7 +132,7 @@ test("of a long chat the model is told the end, beginning with a question", asyn
   expect(told).toHaveLength(41);
 });
 
-test("a task that was kept from its record by a lock goes on from there under the same lease", async () => {
+test("a task that could not record because of a lock resumes under the same lease", async () => {
   const { store, file, begin, run } = await makeWorld();
   const other = new DatabaseSync(file);
   onTestFinished(() => other.close());
@@ -141,7 +141,7 @@ test("a task that was kept from its record by a lock goes on from there under th
     name: "slow",
     protocol: "native",
     complete: () => {
-      if (asked++ === 0) other.exec("begin immediate"); // before what it says is on record
+      if (asked++ === 0) other.exec("begin immediate"); // before its reply is recorded
       return Promise.resolve({ kind: "native", text: "yes", calls: [], finish: "stop" });
     },
   };
@@ -155,7 +155,7 @@ test("a task that was kept from its record by a lock goes on from there under th
   expect(asked).toBe(2);
 });
 
-test("a task whose own record is damaged fails in words, and its worker goes on", async () => {
+test("a task with a damaged log fails with a message, and its worker continues", async () => {
   const { file, store, begin, run } = await makeWorld();
   const lease = await begin("hello");
   const database = new DatabaseSync(file);

@@ -1,4 +1,5 @@
-import { faultReason, makeVisible, redact, secretsOf, ToolError } from "@autonous/runtime";
+import { redact, ToolError } from "@autonous/runtime";
+import { faultReason, makeVisible, secretsOf } from "@autonous/runtime/internal";
 import type { Runtime, Tool } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentLimits } from "../agent/usage/limits.ts";
@@ -22,20 +23,20 @@ export interface TaskLimits extends AgentLimits {
 
 export interface RunTaskOptions {
   readonly store: Store;
-  /** A runtime whose record is the lease's run. Closed when the task is over. */
+  /** Opens a runtime that records to the lease's run. It is closed when the task ends. */
   readonly openRuntime: (lease: Lease, tools?: readonly Tool[]) => Promise<Runtime>;
   readonly provider: ModelProvider;
   readonly limits: TaskLimits;
-  /** How the model is asked: what fits, what it costs, what the workspace says about itself. */
+  /** Options for model requests: context size, prices, project instructions. */
   readonly readAsking?: () => Promise<Pick<AgentOptions, "billedTokens" | "context_tokens" | "costOf" | "project">>;
   /** Where files that come with tasks go. */
   readonly inbox: InboxFolder;
   readonly clock: () => number;
-  /** Told what running commands print, now and then. */
+  /** Receives output lines of running commands, at intervals. */
   readonly onOutput?: (output: OutputLine) => void;
 }
 
-/** Does one task with the agent and says how it is to be finished. Throws when the record cannot be written. */
+/** Runs one task with the agent and returns how to finish it. Throws if events cannot be recorded. */
 export async function runTask(lease: Lease, signal: AbortSignal, options: RunTaskOptions): Promise<Finish> {
   try {
     if (lease.task.undoes !== null) return await undoChanges(lease, { ...options, signal });
@@ -49,7 +50,7 @@ export async function runTask(lease: Lease, signal: AbortSignal, options: RunTas
   } catch (error) {
     if (error instanceof StoreError && error.code !== "DamagedRow") throw error;
     if (error instanceof StoreError) return { outcome: "failed", error: error.message, reply: error.message };
-    // A fault that is met again at every attempt would cost a worker each time: the task is told instead.
+    // An internal error may recur at every attempt and would end a worker each time, so the task fails instead.
     const said =
       error instanceof ToolError ? `${error.code}: ${error.message}` : `InternalError: ${faultReason(error)}`;
     const message = redact(said, { known: secretsOf(process.env) }).text;
@@ -57,15 +58,15 @@ export async function runTask(lease: Lease, signal: AbortSignal, options: RunTas
   }
 }
 
-/** A request that is too large may be so because of them, too. */
+/** Images can also be the reason why a request is too large. */
 function mayBeImages({ error, turns }: AgentOutcome): boolean {
   return turns <= 1 && (error?.reason === "bad_request" || error?.reason === "context_length");
 }
 
-/** A picture that is damaged, or larger than a provider takes, may not cost the task. Done once: then there are none. */
+/** A damaged or too large image must not fail the task. Happens only once: afterwards the task has no images. */
 async function withoutImages(lease: Lease, { error }: AgentOutcome, options: RunTaskOptions): Promise<Finish> {
   await hideImages(lease, options);
-  return { outcome: "retry", error: error?.message ?? "the model did not take the images", retry_at: options.clock() };
+  return { outcome: "retry", error: error?.message ?? "the model rejected the images", retry_at: options.clock() };
 }
 
 interface Asking extends RunTaskOptions {
@@ -114,13 +115,13 @@ async function askAgent(lease: Lease, options: Asking): Promise<AgentOutcome> {
   }
 }
 
-/** How a person undoes what a task changed, by the channel that it came by. */
+/** How to undo the changes of a task, by channel. */
 const UNDO_HINTS: Readonly<Record<string, (task: Task) => string>> = {
   telegram: ({ task_id }) => ` To undo: /undo ${task_id.slice(-6)}`,
 };
 const MOST_NAMED = 5;
 
-/** What the person who stopped a task is told once it has ended. */
+/** The reply to the person who stopped a task. */
 async function stoppedWords({ task }: Lease, runtime: Runtime): Promise<string> {
   const changes = await runtime.changes();
   if (changes.length === 0) return "Stopped. No files changed.";
@@ -133,14 +134,14 @@ function agentLimits({ max_attempts: _attempts, retry_base_ms: _base, ...limits 
   return limits;
 }
 
-/** So much of what was said in a chat before is told to the model: twenty questions with their answers. */
+/** Earlier messages of the chat that the model gets: twenty questions with their answers. */
 const HISTORY = 40;
 
-/** Every provider wants question and answer in turn. */
+/** Providers require alternating questions and answers. */
 async function readHistory({ task }: Lease, store: Store): Promise<readonly Message[]> {
   const rows = await store.history.before(task.task_id, HISTORY);
   return rows.flatMap(({ role, text }, index): Message[] => {
-    if (role === "assistant") return index === 0 ? [] : [{ role, text }]; // its question is too long ago
+    if (role === "assistant") return index === 0 ? [] : [{ role, text }]; // its question is beyond the limit
     const isAnswered = rows[index + 1]?.role === "assistant";
     return [{ role, text }, ...(isAnswered ? [] : [{ role: "assistant" as const, text: UNANSWERED }])];
   });
@@ -148,13 +149,13 @@ async function readHistory({ task }: Lease, store: Store): Promise<readonly Mess
 
 const UNANSWERED = "(This ended without an answer.)";
 
-/** The agent's part of the tree hangs below the event that made the task. */
+/** The agent's events are children of the event that created the task. */
 async function parentOf({ task }: Lease, store: Store): Promise<{ parent_id?: string }> {
   const [first] = await store.events.read({ run_id: task.run_id, limit: 1 });
   return first === undefined ? {} : { parent_id: first.event.event_id };
 }
 
-/** A wrong key stays wrong; what a provider does not explain may be over later, and so may its time-out. */
+/** Whether a retry may help: not with a wrong key, but possibly after a timeout or an unexplained failure. */
 function mayHelp(reason: FailureReason | undefined): boolean {
   return reason === undefined || reason === "breaker_open" || REASONS[reason].retry;
 }
@@ -167,7 +168,7 @@ function finishFor({ outcome, answer, error }: AgentOutcome, lease: Lease, optio
   if (outcome === "cancelled") return { outcome: "cancelled", error: message, reply: answer };
   if (error?.code !== "ModelFailed" || !mayHelp(error.reason))
     return { outcome: "failed", error: message, reply: message };
-  // A model that did not answer may answer later; nothing else is mended by trying again.
+  // A model that did not answer may answer later; no other failure is fixed by a retry.
   if (lease.attempt >= limits.max_attempts) return { outcome: "dead", error: message, reply: message };
   const wait = backoffMs(lease.attempt, { baseMs: limits.retry_base_ms, random: Math.random });
   return { outcome: "retry", error: message, retry_at: clock() + wait };

@@ -1,4 +1,4 @@
-/** Tells what is wrong once for each thing that is wrong, and when all of it is over. */
+/** Logs each problem once, and once more when all problems are resolved. */
 export class Troubles {
   readonly #what: string;
   readonly #log: (line: string) => void;
@@ -10,7 +10,7 @@ export class Troubles {
     this.#log = log;
   }
 
-  /** `of`: whom it concerns. Many that are concerned by the same are told of as one. */
+  /** `of`: what is affected, such as a chat. The same problem of several is logged once. */
   tell(of: string, problem: string): void {
     this.#open.set(of, problem);
     if (this.#told.has(problem)) return;
@@ -21,6 +21,6 @@ export class Troubles {
   over(of: string): void {
     if (!this.#open.delete(of) || this.#open.size > 0) return;
     this.#told.clear();
-    this.#log(`${this.#what}: that is over`);
+    this.#log(`${this.#what}: resolved`);
   }
 }

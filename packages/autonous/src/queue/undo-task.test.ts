@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRuntime, makeId } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
@@ -14,7 +15,7 @@ interface World {
   readonly lease: Lease;
   /** Undoes the change by other means. */
   undoElsewhere(): Promise<void>;
-  /** Leaves a call of this id as a killed worker does: started, and not ended. */
+  /** Leaves a call with this id started but not ended, like a killed worker. */
   leaveOpen(tool_call_id: string): Promise<void>;
   undo(): Promise<Finish>;
 }
@@ -76,7 +77,7 @@ test("the changes of a run are undone, once", async () => {
   expect(await undo(), "after a crash").toMatchObject({ outcome: "done" });
 });
 
-test("a call that a killed worker left is made again, however often that happens", async () => {
+test("a call that a killed worker left is repeated, however often that happens", async () => {
   const { changed, undo, leaveOpen } = await makeWorld();
   await leaveOpen("call_undo_0");
   await leaveOpen("call_undo_0_2");
@@ -84,7 +85,7 @@ test("a call that a killed worker left is made again, however often that happens
   expect(existsSync(changed)).toBe(false);
 });
 
-test("a worker that was killed after everything was undone, and before that was on record, has undone it", async () => {
+test("an undo that was complete but not recorded when its worker was killed counts as done", async () => {
   const { changed, undo, leaveOpen, undoElsewhere } = await makeWorld();
   await leaveOpen("call_undo_0");
   await undoElsewhere();

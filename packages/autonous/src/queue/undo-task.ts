@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
-import { isParked } from "@autonous/runtime";
-import type { FileDiff, Runtime, ToolCallResult } from "@autonous/runtime";
+import { isParked } from "@autonous/runtime/internal";
+import type { Runtime, ToolCallResult } from "@autonous/runtime";
+import type { FileDiff } from "@autonous/runtime/internal";
 import { isObject, parseKept } from "../store/sqlite/kept-json.ts";
 import type { Finish, Lease, Store, UndoWish } from "../store/store.ts";
 
@@ -10,12 +11,12 @@ interface UndoOptions {
   readonly signal: AbortSignal;
 }
 
-const DAMAGED = "Cannot undo: the record of what is to be undone is damaged";
+const DAMAGED = "Cannot undo: the stored undo plan is damaged";
 
 /**
- * Undoes the changes of a run by the runtime's own undo, governed and recorded like any call, for the person who asked.
- * After a crash a call that ended is not made again. One that had begun is made again under another id, unless it had
- * undone everything: undo restores nothing twice.
+ * Undoes the changes of a run with the runtime's undo, governed and recorded like any call, for the person who asked.
+ * After a crash, a call that had ended is not repeated. A call that had only started is repeated under another id,
+ * unless nothing is left to undo: undo restores nothing twice.
  */
 export async function undoChanges(lease: Lease, { store, openRuntime, signal }: UndoOptions): Promise<Finish> {
   const { task } = lease;
@@ -43,12 +44,12 @@ export async function undoChanges(lease: Lease, { store, openRuntime, signal }: 
 const UNDONE = "Undone.";
 const CHANGED = "Not undone: the files have changed since the preview. Send /undo again.";
 
-/** What a person agrees to: the run, and the change of each file as it is shown. */
+/** Digest of what the person confirms: the run, and the change of each file as shown. */
 export function digestOfUndo(run_id: string, changes: readonly FileDiff[]): string {
   return hash("sha256", JSON.stringify([run_id, changes]), "hex");
 }
 
-/** The ids of its calls that are on record as started, oldest first. */
+/** The ids of its calls that are recorded as started, oldest first. */
 async function begunCalls(
   store: Store,
   { run_id, base }: { readonly run_id: string; readonly base: string },

@@ -18,9 +18,9 @@ interface Going {
 
 async function openScratch(): Promise<Store> {
   const [kind] = STORE_KINDS;
-  if (kind === undefined) throw new Error("there is no store");
+  if (kind === undefined) throw new Error("no store kind is defined");
   const at = new ScratchStore(kind);
-  at.now = Date.now(); // a worker waits by the clock on the wall
+  at.now = Date.now(); // a worker uses the real time
   const clock = setInterval(() => (at.now = Date.now()), 1);
   onTestFinished(async () => {
     clearInterval(clock);
@@ -32,7 +32,7 @@ async function openScratch(): Promise<Store> {
 function start(store: Store, runTask: WorkerOptions["runTask"], more: Partial<WorkerOptions> = {}): Going {
   const drain = new AbortController();
   const nothing = (): void => undefined;
-  const over = Promise.withResolvers<Finish>(); // what is still in hand when the test ends
+  const over = Promise.withResolvers<Finish>(); // for tasks still running when the test ends
   const worker = new Worker({
     store,
     worker: "w",
@@ -63,7 +63,7 @@ async function stateOf(store: Store, task_id: string): Promise<string | undefine
 
 const DONE: Finish = { outcome: "done", reply: "yes" };
 
-/** A task that goes on until it is let go, or its signal is aborted. */
+/** A task that runs until it is released or its signal is aborted. */
 class Gate {
   readonly begun: string[] = [];
   readonly aborted: string[] = [];
@@ -85,7 +85,7 @@ class Gate {
   }
 }
 
-test("chats are worked on side by side, as many as there are slots, and one chat in order", async () => {
+test("chats are processed in parallel, at most one per slot, and each chat in order", async () => {
   const store = await openScratch();
   for (const text of ["a1", "a2", "b1", "c1", "d1"]) await put(store, text.slice(0, 1), text);
   const gate = new Gate();
@@ -98,7 +98,7 @@ test("chats are worked on side by side, as many as there are slots, and one chat
   await expect.poll(() => gate.begun).toEqual(["a1", "b1", "c1", "d1", "a2"]);
 });
 
-test("a task that comes while the worker is idle is begun when it is woken, not at the next look", async () => {
+test("a task that arrives while the worker is idle starts at the wake-up, not at the next poll", async () => {
   const store = await openScratch();
   let looks = 0;
   const inbox = {
@@ -116,7 +116,7 @@ test("a task that comes while the worker is idle is begun when it is woken, not 
   expect(looks).toBe(2);
 });
 
-test("a task for later is begun at its time", async () => {
+test("a scheduled task starts at its time", async () => {
   const store = await openScratch();
   const run_at = Date.now() + 120;
   await store.inbox.ingest({ source: "test", lane: "a", text: "later", run_at });
@@ -130,7 +130,7 @@ test("a task for later is begun at its time", async () => {
   expect(begun[0]).toBeGreaterThanOrEqual(run_at);
 });
 
-test("one that is to stop finishes all that it has in hand and begins nothing", async () => {
+test("a draining worker finishes its running tasks and starts no new one", async () => {
   const store = await openScratch();
   const ids = [await put(store, "a"), await put(store, "b"), await put(store, "c")];
   const gate = new Gate();
@@ -147,7 +147,7 @@ test("one that is to stop finishes all that it has in hand and begins nothing", 
   expect(await store.inbox.releaseWorker("w")).toBe(0);
 });
 
-test("a task that a person stops is told so at once, and ends as cancelled whatever it says", async () => {
+test("a task that a person stops is aborted at once, and ends as cancelled whatever it returns", async () => {
   const store = await openScratch();
   const task_id = await put(store, "a");
   const neighbour = await put(store, "b");
@@ -163,14 +163,14 @@ test("a task that a person stops is told so at once, and ends as cancelled whate
   expect(await stateOf(store, neighbour)).toBe("in_progress");
 });
 
-test("a lease that was lost ends its task only, and nothing of it counts", async () => {
+test("a lost lease ends only its task, and the result is discarded", async () => {
   const store = await openScratch();
   const [lost, kept] = [await put(store, "a"), await put(store, "b")];
   const gate = new Gate();
   start(store, gate.run, { slots: 2 });
   await expect.poll(() => gate.begun).toEqual(["a", "b"]);
 
-  // Freed as after an answer that got lost, and taken by another worker.
+  // Released as after a lost answer, and claimed by another worker.
   const taken = async (): Promise<string | undefined> => {
     await store.inbox.heartbeat("w", [{ lane: "b", token: 1 }]);
     return (await store.inbox.claim("other", 1))[0]?.task.task_id;
@@ -183,7 +183,7 @@ test("a lease that was lost ends its task only, and nothing of it counts", async
   expect(await stateOf(store, lost)).toBe("in_progress");
 });
 
-test("while another process keeps the store locked a worker says so and goes on from where it was", async () => {
+test("while another process keeps the store locked, a worker reports that and then resumes", async () => {
   const store = await openScratch();
   const task_id = await put(store, "a");
   const told: string[] = [];
@@ -219,7 +219,7 @@ test("while another process keeps the store locked a worker says so and goes on 
 
 const LOCKED = new StoreError("Busy", { doing: "use the store", why: "it is locked" });
 
-test("a worker says that its loop turns while it waits for a lock, after each that was asked of the store", async () => {
+test("a worker reports that it is alive while it waits for a lock, after each store call", async () => {
   const store = await openScratch();
   await put(store, "a");
   const gate = new Gate();
@@ -244,7 +244,7 @@ test("a worker says that its loop turns while it waits for a lock, after each th
   await expect.poll(() => beats).toBeGreaterThan(between);
 });
 
-test("a worker that meets a lock with anything says that its loop turns: the next beat waits behind it", async () => {
+test("a worker whose store call finds a lock reports that it is alive: the next heartbeat is queued behind it", async () => {
   const store = await openScratch();
   let beats = 0;
   const told: Error[] = [];
@@ -254,10 +254,10 @@ test("a worker that meets a lock with anything says that its loop turns: the nex
     onProblem: (problem) => told.push(problem),
   });
   await expect.poll(() => told[0]).toBe(LOCKED);
-  expect(beats).toBe(1 + told.length); // the first of all, and these
+  expect(beats).toBe(1 + told.length); // the first heartbeat, and these
 });
 
-/** A store, and another program that has locked it. */
+/** A store that another process has locked. */
 async function openLocked(): Promise<{ readonly store: Store; readonly task_id: string; unlock(): void }> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-worker-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -271,7 +271,7 @@ async function openLocked(): Promise<{ readonly store: Store; readonly task_id: 
   return { store, task_id, unlock: () => other.exec("rollback") };
 }
 
-test("a worker that is started while the store is locked says so, waits, and then does its tasks", async () => {
+test("a worker that starts while the store is locked reports that, waits, and then runs its tasks", async () => {
   const { store, task_id, unlock } = await openLocked();
   const told: string[] = [];
   let beats = 0;
@@ -285,7 +285,7 @@ test("a worker that is started while the store is locked says so, waits, and the
   await expect.poll(() => stateOf(store, task_id), { timeout: 5000 }).toBe("done");
 });
 
-test("a worker that is to stop while the store is still locked ends without having begun anything", async () => {
+test("a worker that drains while the store is still locked ends without starting a task", async () => {
   const { store, task_id } = await openLocked();
   const told: string[] = [];
   const { drain, ended } = start(store, () => Promise.resolve(DONE), {
@@ -298,7 +298,7 @@ test("a worker that is to stop while the store is still locked ends without havi
 });
 
 test.each(["claim", "finish"] as const)(
-  "a %s that was stored although its answer got lost loses no task",
+  "a %s that was stored but whose answer was lost loses no task",
   async (where) => {
     const store = await openScratch();
     const ids = await Promise.all(["a", "a", "b"].map((lane, index) => put(store, lane, `${lane}${index}`)));
@@ -319,10 +319,10 @@ test.each(["claim", "finish"] as const)(
   },
 );
 
-test("a store that cannot be used ends the worker with the reason", async () => {
+test("an unusable store ends the worker with the reason", async () => {
   const store = await openScratch();
   await put(store, "a");
-  const full = new StoreError("Full", { doing: "record events", why: "there is no room left" });
+  const full = new StoreError("Full", { doing: "record events", why: "no space left" });
   const { ended } = start(store, () => Promise.reject(full));
   await expect(ended).rejects.toBe(full);
 });

@@ -3,37 +3,46 @@ import { StoreError } from "../store/store-error.ts";
 
 export interface WorkerOptions {
   readonly store: Store;
-  /** This worker's name; the supervisor frees what it held when it ends. */
+  /** This worker's name; the supervisor releases its leases when it ends. */
   readonly worker: string;
-  /** How many chats are worked on side by side. Default: 1. */
+  /** Number of chats processed in parallel. Default: 1. */
   readonly slots?: number;
   /**
-   * Does the task. `signal` is aborted when the lease is lost or a person stops the task. Throws when the record cannot
-   * be written. Called again for the same lease when another process kept the store locked: it goes on from its record.
+   * Runs the task. `signal` is aborted when the lease is lost or a person stops the task. Throws if events cannot be
+   * recorded. If another process kept the store locked, it is called again for the same lease and resumes from its
+   * events.
    */
   readonly runTask: (lease: Lease, signal: AbortSignal) => Promise<Finish>;
-  /** Told after every commit, so that others can look. */
+  /** Called after every commit, to wake others. */
   readonly onRecorded: () => void;
-  /** Told when a task was done, however it ended. */
+  /** Called when a task has ended, whatever the outcome. */
   readonly onFinished: () => void;
-  /** Told whenever the store has answered to a beat, or has said that another process keeps it locked: the loop turns. */
+  /**
+   * Called when the store has answered a heartbeat, or reported that another process keeps it locked: the worker is
+   * alive.
+   */
   readonly onBeat?: () => void;
-  /** Told of what is tried again by itself. */
+  /** Receives problems that are retried automatically. */
   readonly onProblem: (problem: Error) => void;
-  /** No new task is begun once this is aborted. */
+  /** Once aborted, no new task is started. */
   readonly drain: AbortSignal;
 }
 
 const BEAT_MS = 1000;
-/** A worker that holds nothing has nothing to lose: it beats only at every so many-th time, since each is a write to the disk. */
+/** A worker without leases sends only every Nth heartbeat, since each one is a disk write. */
 const IDLE_BEATS = 5;
-/** After a problem it may hold what it does not know of (the answer got lost): the second beat from then on frees it. */
+/**
+ * After a problem the worker may have a lease it does not know of (the answer was lost): the second heartbeat from then
+ * on releases it.
+ */
 const DOUBTFUL_BEATS = 3;
-/** A worker that was silent for so long has lost its lanes. */
+/** A worker without a heartbeat for this long loses its lanes. */
 const LEASE_MS = 15_000;
-/** How long a worker with a free slot waits for a wake before it looks again by itself: a wake may get lost. */
+/** Poll interval of a worker with a free slot: a wake-up may get lost. */
 const LOOK_MS = 1000;
-/** A wake may say that a task is to be stopped. Many come while much is put into the queue, and one beat does for them. */
+/**
+ * A wake-up may mean that a task is to be stopped. Many arrive while the queue fills, so one heartbeat serves them all.
+ */
 const WOKEN_BEAT_MS = 25;
 
 interface Held {
@@ -41,7 +50,7 @@ interface Held {
   readonly stop: AbortController;
 }
 
-/** Claims tasks, does them, finishes them, and again: as many at a time as it has slots, each of another lane. */
+/** Claims, runs and finishes tasks in a loop: as many in parallel as it has slots, each from a different lane. */
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #slots: number;
@@ -57,16 +66,16 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#slots = options.slots ?? 1;
-    this.#failed.promise.catch(() => undefined); // who runs the worker is told; nobody may be listening yet
+    this.#failed.promise.catch(() => undefined); // run() reports it; it may have no listener yet
   }
 
-  /** There may be something to do, or to stop. */
+  /** Call when a task may be ready, or may have to be stopped. */
   wake(): void {
     this.#wake();
     if (this.#held.size > 0) this.#beatSoon ??= setTimeout(() => this.#beat(), WOKEN_BEAT_MS);
   }
 
-  /** Runs until `drain` is aborted and what is in hand is finished. Throws when the store cannot be used. */
+  /** Runs until `drain` is aborted and the running tasks are finished. Throws when the store cannot be used. */
   async run(): Promise<void> {
     const { store, worker, drain } = this.#options;
     const stop = (): void => this.#wake();
@@ -81,10 +90,10 @@ export class Worker {
       clearTimeout(this.#beatSoon);
       drain.removeEventListener("abort", stop);
     }
-    await this.#unlessBusy(() => store.inbox.releaseWorker(worker)); // it holds nothing, and is forgotten when it is silent
+    await this.#unlessBusy(() => store.inbox.releaseWorker(worker)); // otherwise the missing heartbeat removes it later
   }
 
-  /** Nothing is claimed before it: who holds a lane and never beat is silent from the start. */
+  /** Claims nothing before the first heartbeat: a worker with a lane but no heartbeat counts as dead. */
   async #beatFirst(): Promise<void> {
     const { store, worker, drain, onBeat } = this.#options;
     while (!drain.aborted) {
@@ -98,7 +107,7 @@ export class Worker {
   async #workUntilDrained(): Promise<void> {
     const { drain } = this.#options;
     for (;;) {
-      const wait = this.#prepareWait(); // before looking, so that no wake gets lost in between
+      const wait = this.#prepareWait(); // before claiming, so that no wake-up gets lost in between
       if (drain.aborted && this.#busy === 0) return;
       const free = drain.aborted ? 0 : this.#slots - this.#busy;
       const leases = free === 0 ? [] : await this.#claim(free);
@@ -107,7 +116,7 @@ export class Worker {
     }
   }
 
-  /** Empty when there is nothing to do, or the store cannot say because another process keeps it locked. */
+  /** Empty if no task is ready, or if another process keeps the store locked. */
   async #claim(slots: number): Promise<readonly Lease[]> {
     const { store, worker, onRecorded } = this.#options;
     const leases = await this.#unlessBusy(() => store.inbox.claim(worker, slots));
@@ -116,13 +125,13 @@ export class Worker {
     return leases;
   }
 
-  /** How long until the next task may begin, as far as can be known here. */
+  /** Time until the next known task is ready, at most the poll interval. */
   async #untilReady(): Promise<number> {
     const at = await this.#unlessBusy(() => this.#options.store.inbox.nextReadyAt());
     return typeof at === "number" ? Math.min(Math.max(at - Date.now(), 0), LOOK_MS) : LOOK_MS;
   }
 
-  /** One task after the other, as long as finishing one gives the next. */
+  /** Runs one task after another, as long as finishing one returns the next. */
   async #workInSlot(first: Lease): Promise<void> {
     this.#busy++;
     try {
@@ -136,7 +145,7 @@ export class Worker {
     }
   }
 
-  /** Gives the task that was taken in the commit that finished this one. */
+  /** Returns the next task, claimed in the transaction that finished this one. */
   async #work(lease: Lease): Promise<Lease | undefined> {
     const { onFinished } = this.#options;
     const held = { lease, stop: new AbortController() };
@@ -146,7 +155,7 @@ export class Worker {
       onFinished();
       return next;
     } catch (error) {
-      // Another worker has the task: nothing that this one found out counts any more.
+      // Another worker has the task now, so this result is discarded.
       if (!isStoreError(error, "Fenced")) throw error;
       return undefined;
     } finally {
@@ -166,7 +175,7 @@ export class Worker {
     }
   }
 
-  /** Gives a way to wait for the next wake, and no longer than so long. */
+  /** Returns a function that waits for the next wake-up, for at most `atMostMs`. */
   #prepareWait(): (atMostMs?: number) => Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
@@ -188,7 +197,7 @@ export class Worker {
   #beat(): void {
     clearTimeout(this.#beatSoon);
     this.#beatSoon = undefined;
-    if (this.#isBeating) return; // the last one still waits for the store
+    if (this.#isBeating) return; // the previous one still waits for the store
     this.#isBeating = true;
     this.#sayAlive()
       .catch((error: unknown) => this.#failed.reject(error))
@@ -207,7 +216,7 @@ export class Worker {
         held.map(({ lease }) => lease),
       ),
     );
-    this.#options.onBeat?.(); // each of the two may have waited for a lock
+    this.#options.onBeat?.(); // both store calls may wait for a lock
     for (const lost of beat?.lost ?? []) this.#stop(lost, held, "The lease was lost");
     for (const stopped of beat?.cancelled ?? []) this.#stop(stopped, held, `Stopped by ${stopped.by}`);
     await this.#unlessBusy(() => store.inbox.recover(LEASE_MS));
@@ -218,14 +227,16 @@ export class Worker {
     found?.stop.abort(new Error(why));
   }
 
-  /** A lock goes away by itself, and every write is fenced: until then there is nothing to end for. */
+  /**
+   * Undefined if the store is locked. Locks end by themselves and every write is fenced, so the worker keeps running.
+   */
   async #unlessBusy<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await work();
     } catch (error) {
       if (!isStoreError(error, "Busy")) throw error;
       this.#options.onProblem(error);
-      this.#options.onBeat?.(); // a beat waits behind what another asked of the store, each for as long as it waits for a lock
+      this.#options.onBeat?.(); // a heartbeat may be queued behind several calls that each wait for the lock
       this.#doubtfulBeats = DOUBTFUL_BEATS;
       return undefined;
     }

@@ -32,11 +32,11 @@ const NAMES = [
   ["\uD800.txt",               "\uFFFD.txt"],
 ] as const;
 
-test.each(NAMES)("%j is kept as %j", (name, expected) => {
+test.each(NAMES)("%j is stored as %j", (name, expected) => {
   expect(safeFileName(name, "file")).toBe(expected);
 });
 
-test("a long name keeps its extension and whole characters", () => {
+test("a long name is truncated between characters and keeps its extension", () => {
   const name = safeFileName(`${"\u{1F4C4}".repeat(300)}.pdf`, "file");
   expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
   expect(name).toMatch(/^(\u{1F4C4})+\.pdf$/u);
@@ -44,7 +44,7 @@ test("a long name keeps its extension and whole characters", () => {
   expect(Buffer.byteLength(safeFileName(`a.${"x".repeat(400)}`, "file"))).toBe(200);
 });
 
-test("a number goes before the extension", () => {
+test("a number is inserted before the extension", () => {
   expect([1, 2, 3].map((number) => numberedName("a.tar.gz", number))).toEqual(["a.tar.gz", "a.tar-2.gz", "a.tar-3.gz"]);
   expect(numberedName(".env", 2)).toBe(".env-2");
 });

@@ -1,19 +1,19 @@
 import { extname } from "node:path";
-import { dropHidden } from "@autonous/runtime";
+import { dropHidden } from "@autonous/runtime/internal";
 
-/** File systems take 255 bytes; a number may be appended. */
+/** File systems allow 255 bytes; a number may be appended. */
 const MOST_BYTES = 200;
-/** Longer ones say nothing about the kind of a file. */
+/** Longer extensions do not identify a file type. */
 const MOST_EXTENSION_BYTES = 20;
 
-/** As people see them: an emoji of several is one. */
+/** Grapheme clusters: an emoji of several code points is one character. */
 const CHARACTERS = new Intl.Segmenter("und", { granularity: "grapheme" });
-/** Devices on Windows, with whatever extension: a workspace may be shared with it. */
+/** Device names on Windows, with any extension: a workspace may be shared with Windows. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i;
 
 /**
- * A name that others chose, as one that can be made in a folder: not a path, nothing that is invisible or turns the
- * direction of text, no sign by which a shell runs or replaces something. Parentheses stay: browsers number files by them.
+ * Turns a file name chosen by others into a safe one: not a path, without invisible characters, direction marks and
+ * characters that a shell expands or executes. Parentheses stay: browsers use them to number files.
  */
 export function safeFileName(name: string, fallback: string): string {
   const last = name.toWellFormed().normalize("NFC").split(/[/\\]/).at(-1) ?? "";
@@ -37,7 +37,7 @@ function shortened(name: string): string {
   return `${dropHidden(stem).trimEnd()}${extension}`;
 }
 
-/** The same name with a number, for where there is a file of that name already: `a.txt`, `a-2.txt`, `a-3.txt`. */
+/** The same name with a number, for use when the name is taken: `a.txt`, `a-2.txt`, `a-3.txt`. */
 export function numberedName(name: string, number: number): string {
   if (number === 1) return name;
   const extension = extname(name);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { greyPng } from "../../../../tools/fake-telegram/media/images.ts";
 import { imageSize } from "./image-size.ts";
 
-/** As encoders write them, up to where the size is and a little further. */
+/** Headers as encoders write them, up to a little past the size. */
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 const JFIF = "ffd8 ffe0 0010 4a464946 00 0101 00 0001 0001 00 00";
 const FRAME = "11 08 0140 01e0 03 01 22 00 02 11 01 03 11 01";
@@ -23,7 +23,7 @@ test.each(READ)("the size of a $title is read from its header", ({ type, content
 });
 
 test.each(READ)(
-  "a $title that is cut off anywhere before its size has none, and throws nothing",
+  "a $title truncated anywhere before its size gives undefined, without an exception",
   ({ type, content }) => {
     for (let length = 0; length < content.length; length++) {
       const found = imageSize(content.subarray(0, length), type);
@@ -35,11 +35,11 @@ test.each(READ)(
 // oxfmt-ignore
 const DAMAGED = [
   { title: "JPEG without a frame",               type: "image/jpeg", content: hex(`${JFIF} ffda 0008 0101 0000 3f00 ${"00".repeat(64)}`) },
-  { title: "JPEG whose segments lead nowhere",   type: "image/jpeg", content: hex(`${JFIF} ${"00".repeat(64)}`) },
-  { title: "JPEG with a segment of no length",   type: "image/jpeg", content: hex(`${JFIF} ${"ffe1 0000".repeat(64)}`) },
-  { title: "PNG of no width",                    type: "image/png",  content: greyPng(0, 30) },
-  { title: "PNG whose first part is another",    type: "image/png",  content: hex(`89504e470d0a1a0a 0000000d 49444154 ${"01".repeat(32)}`) },
-  { title: "picture of another kind",            type: "image/tiff", content: greyPng(40, 30) },
+  { title: "JPEG with invalid segments",          type: "image/jpeg", content: hex(`${JFIF} ${"00".repeat(64)}`) },
+  { title: "JPEG with an empty segment",          type: "image/jpeg", content: hex(`${JFIF} ${"ffe1 0000".repeat(64)}`) },
+  { title: "PNG with width 0",                    type: "image/png",  content: greyPng(0, 30) },
+  { title: "PNG with another first chunk",        type: "image/png",  content: hex(`89504e470d0a1a0a 0000000d 49444154 ${"01".repeat(32)}`) },
+  { title: "file of another image type",          type: "image/tiff", content: greyPng(40, 30) },
 ] as const;
 
 test.each(DAMAGED)("a $title has no size", ({ type, content }) => {

@@ -1,4 +1,4 @@
-/** How many pixels a picture has once it is decoded, as its header says. */
+/** Size of an image in pixels, from its header. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
@@ -14,7 +14,7 @@ const READERS: Readonly<Record<string, ReadSize>> = {
   "image/webp": readWebp,
 };
 
-/** Of its header only: nothing is decoded. Undefined where the header is damaged or cut off. */
+/** Reads only the header, decodes nothing. Undefined if the header is damaged or truncated. */
 export function imageSize(content: Buffer, media_type: string): ImageSize | undefined {
   const size = Object.hasOwn(READERS, media_type) ? READERS[media_type]?.(content) : undefined;
   return size === undefined || size.width === 0 || size.height === 0 ? undefined : size;
@@ -27,9 +27,9 @@ function readPng(content: Buffer): ImageSize | undefined {
   return { width: content.readUInt32BE(16), height: content.readUInt32BE(20) };
 }
 
-/** Frame headers are C0 to CF, but for tables (C4, CC) and a reserved mark (C8). */
+/** Frame headers are C0 to CF, except tables (C4, CC) and a reserved marker (C8). */
 const NOT_FRAMES: ReadonlySet<number> = new Set([0xc4, 0xc8, 0xcc]);
-/** The coded picture follows: there is no frame header behind it. */
+/** Start of the image data: frame headers come before it. */
 const SCAN = 0xda;
 
 function readJpeg(content: Buffer): ImageSize | undefined {
@@ -53,7 +53,7 @@ function readGif(content: Buffer): ImageSize | undefined {
 
 const WEBP_HEADER_BYTES = 30;
 
-/** Lossy, lossless and extended have their sizes in different places. */
+/** Lossy, lossless and extended files have their sizes at different offsets. */
 function readWebp(content: Buffer): ImageSize | undefined {
   if (content.length < WEBP_HEADER_BYTES) return undefined;
   switch (content.toString("latin1", 12, 16)) {

@@ -24,14 +24,14 @@ const REFUSED = [
 ] as const;
 
 for (const { folder, says } of REFUSED)
-  test(`the inbox folder ${JSON.stringify(folder).slice(0, 40)} is refused, with what to do`, () => {
+  test(`the inbox folder ${JSON.stringify(folder).slice(0, 40)} is rejected with a hint`, () => {
     const problem = settingProblem({ ...place, folder });
     expect(problem).toMatch(says);
     expect(problem).toContain('set AUTONOUS_INBOX_FOLDER to a folder inside a root, such as "inbox"');
   });
 
 test.each(["inbox", "a/b", "../inbox", "/srv/more/inbox", "收件箱", "..inbox"])(
-  "the inbox folder %j is good",
+  "the inbox folder %j is valid",
   (folder) => {
     expect(settingProblem({ ...place, folder })).toBeUndefined();
   },

@@ -1,11 +1,11 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, posix, resolve } from "node:path";
-import { isInside } from "@autonous/runtime";
+import { isInside } from "@autonous/runtime/internal";
 import type { Runtime } from "@autonous/runtime";
 import { createReceiveTool, RECEIVE_FILE } from "./receive-tool.ts";
 
 export interface InboxPlace {
-  /** What the setting says. */
+  /** The value of the setting. */
   readonly folder: string;
   readonly cwd: string;
   readonly roots: readonly string[];
@@ -13,7 +13,7 @@ export interface InboxPlace {
 
 const LONGEST_NAME_BYTES = 255;
 
-/** Why no file could ever be stored there, whatever is on the disk: a clause with what to do. */
+/** Why the setting can never work, regardless of what is on disk: a clause with what to do. */
 export function settingProblem({ folder, cwd, roots }: InboxPlace): string | undefined {
   const wanted = 'set AUTONOUS_INBOX_FOLDER to a folder inside a root, such as "inbox"';
   const names = folder.split("/");
@@ -27,7 +27,7 @@ export function settingProblem({ folder, cwd, roots }: InboxPlace): string | und
   return roots.some((root) => isInside(root, path)) ? undefined : `it is outside the roots; ${wanted}`;
 }
 
-/** What keeps files from being stored there now: a clause. `runtime` decides as it would for a task, and looks only. */
+/** Why files cannot be stored there now: a clause. `runtime` decides as for a task, but changes nothing. */
 export async function placeProblem(
   { folder, cwd }: InboxPlace,
   runtime: Pick<Runtime, "register" | "explain">,
@@ -38,7 +38,7 @@ export async function placeProblem(
   if (effect === "DENY") return `files are refused: ${reason}`;
   return (
     diskProblem(resolve(cwd, folder)) ??
-    // A rule of the user's own that asks is what they want.
+    // If a rule of the user requires approval, that is intended.
     (effect === "REQUIRE_CONFIRMATION" && rule.startsWith("builtin:")
       ? `each file needs approval: ${reason}`
       : undefined)

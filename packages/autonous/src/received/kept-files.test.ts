@@ -11,7 +11,7 @@ function scratch(): KeptPlace & { readonly folder: string } {
   return { state_dir, run_id: "run_1", id: "1", folder: join(state_dir, "runs/run_1/received") };
 }
 
-test("a file is kept under its own name, and read only as it was kept", () => {
+test("a file is stored under its final name, and read only if it is unchanged", () => {
   const { folder, ...place } = scratch();
   const writer = openKept(place);
   for (const piece of ["all ", "of it"]) writer.write(Buffer.from(piece));
@@ -21,7 +21,7 @@ test("a file is kept under its own name, and read only as it was kept", () => {
   expect(readKept(place, { ...kept, sha256: "0" })).toBeUndefined();
 });
 
-test("a file that cannot get its name says why, and dropping it leaves nothing", () => {
+test("a file that cannot be renamed reports why, and dropping it leaves nothing", () => {
   const { folder, ...place } = scratch();
   mkdirSync(join(folder, "1/in the way"), { recursive: true });
   const writer = openKept(place);

@@ -11,9 +11,9 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { openOwnFile, runPath, syncFolder } from "@autonous/runtime";
+import { openOwnFile, runPath, syncFolder } from "@autonous/runtime/internal";
 
-/** A file that came with a task, as it is kept in the folder of its run. */
+/** A file that came with a task, stored in the folder of its run. */
 export interface KeptFile {
   readonly sha256: string;
   readonly bytes: number;
@@ -22,21 +22,21 @@ export interface KeptFile {
 export interface KeptPlace {
   readonly state_dir: string;
   readonly run_id: string;
-  /** Of the file, among those of its task. */
+  /** Number of the file within its task. */
   readonly id: string;
 }
 
-/** Takes a file piece by piece. The caller keeps it, or drops it: also where keeping it failed. */
+/** Writes a file piece by piece. The caller must call `keep` or `drop`, and `drop` also if `keep` failed. */
 export interface KeptWriter {
   write(piece: Uint8Array): void;
-  /** On the disk under its own name when it returns. */
+  /** Flushes the file to disk under its final name. */
   keep(): KeptFile;
   drop(): void;
 }
 
 const FOLDER = "received";
 
-/** What an earlier attempt had written is written over. */
+/** Overwrites what an earlier attempt had written. */
 export function openKept(place: KeptPlace): KeptWriter {
   const run = runPath(place.state_dir, place.run_id);
   const folder = join(run, FOLDER);
@@ -74,7 +74,7 @@ export function openKept(place: KeptPlace): KeptWriter {
   };
 }
 
-/** Undefined where it is not there any more, or not what was kept. */
+/** Undefined if the file is missing or was changed. */
 export function readKept(place: KeptPlace, { sha256, bytes }: KeptFile): Buffer | undefined {
   let fd: number;
   try {
@@ -91,7 +91,6 @@ export function readKept(place: KeptPlace, { sha256, bytes }: KeptFile): Buffer 
   }
 }
 
-/** It is not needed any more. */
 export function dropKept(place: KeptPlace): void {
   rmSync(keptPath(place), { force: true });
 }

@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { join, posix } from "node:path";
-import { isParked, recogniseContent } from "@autonous/runtime";
+import { isParked, recogniseContent } from "@autonous/runtime/internal";
 import type { CallError, Runtime, Tool, ToolCallResult } from "@autonous/runtime";
 import { resultOfEvent } from "../agent/recorded-result.ts";
 import { readRecord } from "../agent/resume.ts";
@@ -19,36 +19,37 @@ import type { ReceivedFile, ReceivedFiles } from "./received-files.ts";
 
 export interface ReceiveOptions {
   readonly store: Store;
-  /** A runtime of the lease's run that has these tools too. Closed here. */
+  /** Opens a runtime for the lease's run with these additional tools. Closed here. */
   readonly openRuntime: (lease: Lease, tools: readonly Tool[]) => Promise<Runtime>;
   readonly provider: Pick<ModelProvider, "takes_images">;
   readonly inbox: InboxFolder;
   readonly signal: AbortSignal;
 }
 
-/** Where files go. */
+/** Where received files are stored. */
 export interface InboxFolder {
-  /** What relative paths of the runtime are relative to. */
+  /** Base of the runtime's relative paths. */
   readonly cwd: string;
-  /** Relative to it. */
+  /** Relative to `cwd`. */
   readonly folder: string;
 }
 
-/** The task as the model gets it. `parked`: a person has to allow a file first. */
+/** The task as the model gets it. `parked`: a file needs approval first. */
 export type ReceivedTask = { readonly text: string; readonly images: readonly MessageImage[] } | "parked" | "cancelled";
 
-/** Of all images of a task: with Base64 a third more, and requests of 20 MB are refused by some. */
+/** For all images of a task: Base64 adds a third, and some providers reject requests of 20 MB. */
 const MOST_SHOWN_BYTES = 14_000_000;
-/** Names that are tried where there are files of the same name. */
+/** Numbered names tried when the name is taken. */
 const MOST_NUMBERS = 1000;
 
 /**
- * Puts the files that came with a task into the workspace, each by a governed call, and names them in its text. What was
- * done before a kill is not done twice. A file that is refused is named with the reason, and the task goes on.
+ * Stores the files that came with a task in the workspace, each by a governed call, and lists them in its text. Steps
+ * that were completed before a crash are not repeated. A refused file is listed with the reason, and the task
+ * continues.
  */
 export async function receiveFiles(lease: Lease, options: ReceiveOptions): Promise<ReceivedTask> {
   if (lease.task.files === null) return { text: lease.task.text, images: [] };
-  const task = (await options.store.tasks.get(lease.task.task_id))?.task ?? lease.task; // this lease may be done again
+  const task = (await options.store.tasks.get(lease.task.task_id))?.task ?? lease.task; // may have changed under this lease
   const received = task.files === null ? undefined : readReceived(task.files);
   if (received === undefined || received.files.length === 0) return { text: task.text, images: [] };
   const runtime = await options.openRuntime(lease, [createReceiveTool((sha256) => readBySha256(sha256))]);
@@ -67,13 +68,13 @@ export async function receiveFiles(lease: Lease, options: ReceiveOptions): Promi
     if (received.isNamed === true) return { text: task.text, images: [...images.values()] };
     const text = nameFiles(task.text, placed.files, new Set(images.keys()));
     const before = new Set(received.files.filter(({ problem }) => problem !== undefined).map(({ id }) => id));
-    const notice = notTaken(placed.files.filter(({ id }) => !before.has(id))); // the others were told already
+    const notice = notTaken(placed.files.filter(({ id }) => !before.has(id))); // the others were reported already
     await options.store.revisions.receive(lease, {
       text,
       files: writeReceived({ ...placed, isNamed: true }),
       ...(notice === undefined ? {} : { notice: runtime.redact(notice).text }),
     });
-    // What is shown to the model may have to be shown again; nothing else is kept twice.
+    // Images may have to be shown to the model again; the other files are now in the workspace.
     for (const { id } of placed.files.filter((file) => !images.has(file.id)))
       dropKept({ state_dir, run_id: task.run_id, id });
     return { text, images: [...images.values()] };
@@ -82,12 +83,12 @@ export async function receiveFiles(lease: Lease, options: ReceiveOptions): Promi
   }
 }
 
-/** The model's provider refused the request, and the images may be why: from now on the task does without them. */
+/** The provider rejected the request, possibly because of the images: from now on the task runs without them. */
 export async function hideImages(lease: Lease, { store }: Pick<ReceiveOptions, "store">): Promise<void> {
   const task = (await store.tasks.get(lease.task.task_id))?.task ?? lease.task;
   const received = readReceived(task.files ?? "") ?? { files: [] };
   const files = writeReceived({ ...received, areHidden: true });
-  const notice = "The model did not take the images. The task is tried again without them";
+  const notice = "The model rejected the images. Retrying the task without them";
   await store.revisions.receive(lease, { text: withoutImages(task.text), files, notice });
 }
 
@@ -98,7 +99,7 @@ function nameFiles(text: string, files: readonly ReceivedFile[], shown: Readonly
 
 type ReadFile = (id: string, kept: KeptFile) => Buffer | undefined;
 
-/** Read from what was downloaded, so that a resumed task shows the same bytes. */
+/** Reads the downloaded files, not the workspace, so that a resumed task shows the same bytes. */
 function imagesOf(files: readonly ReceivedFile[], readFile: ReadFile): ReadonlyMap<string, MessageImage> {
   const images = new Map<string, MessageImage>();
   let left = MOST_SHOWN_BYTES;
@@ -161,12 +162,12 @@ async function place(
     if (result.error === null) return { ...file, path, media_type: typeOf(file, placing) };
     if (result.error.code !== "AlreadyExists") return { ...file, problem: problemOf(result.error) };
   }
-  return { ...file, problem: `there are ${MOST_NUMBERS} files of that name in "${placing.inbox.folder}"` };
+  return { ...file, problem: `"${placing.inbox.folder}" already has ${MOST_NUMBERS} files with that name` };
 }
 
 /**
- * Spares calls that would be refused; what is there when the call is made counts. Of the same length it may be the same
- * file, which is one file: the call compares, with handles that are checked.
+ * Avoids calls that would fail; the call itself decides. A file of the same length may be the same file, which is
+ * stored once: the call compares the contents, using verified handles.
  */
 function isTaken(path: string, { kept }: Downloaded, { inbox }: Placing): boolean {
   try {
@@ -174,7 +175,7 @@ function isTaken(path: string, { kept }: Downloaded, { inbox }: Placing): boolea
     return there !== undefined && (!there.isFile() || there.size !== kept.bytes);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
-    return false; // the call says what is wrong with the folder
+    return false; // the call reports the problem with the folder
   }
 }
 
@@ -198,7 +199,7 @@ function problemOf({ message }: CallError): string {
   return message.replaceAll(/\s+/g, " ");
 }
 
-/** By its content: what the sender says about it is data. */
+/** By its content: the type that the sender gives is not trusted. */
 function typeOf({ id, kept }: Downloaded, { runtime, lease }: Placing): string {
   const content = readKept({ state_dir: runtime.state_dir, run_id: lease.task.run_id, id }, kept);
   return content === undefined ? "application/octet-stream" : recogniseContent(content).media_type;

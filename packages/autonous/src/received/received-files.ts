@@ -7,31 +7,31 @@ import type { KeptFile } from "./kept-files.ts";
 export interface ReceivedFile {
   /** Digits: its number among the files of the task. */
   readonly id: string;
-  /** As the sender calls it: data. Redacted. */
+  /** Name given by the sender: untrusted data. Redacted. */
   readonly name: string;
   /** What it was sent as: "photo", "document" … */
   readonly kind: string;
-  /** Whose it is, where it is not the user's own: `forwarded from "Eve" (user 7)`. */
+  /** Its origin, if it is not the user's own: `forwarded from "Eve" (user 7)`. */
   readonly from?: string;
-  /** By which the channel asks for it. */
+  /** The channel's id of the file, for downloading it. */
   readonly remote?: string;
-  /** As the channel announced it. */
+  /** Size as announced by the channel. */
   readonly bytes?: number;
-  /** Where it was downloaded. */
+  /** Set once it was downloaded. */
   readonly kept?: KeptFile;
   readonly media_type?: string;
-  /** Where it is in the workspace. */
+  /** Its path in the workspace. */
   readonly path?: string;
-  /** Why it was not taken: a clause. */
+  /** Why it was skipped: a clause. */
   readonly problem?: string;
 }
 
-/** What the store has of the files of a task. */
+/** The files of a task, as stored. */
 export interface ReceivedFiles {
   readonly files: readonly ReceivedFile[];
-  /** All are in the workspace, or are not; the text of the task names them. */
+  /** Every file was stored in the workspace or skipped, and the text of the task lists them. */
   readonly isNamed?: true;
-  /** The model's provider did not take the images. */
+  /** The provider rejected the images. */
   readonly areHidden?: true;
 }
 
@@ -39,7 +39,7 @@ export function writeReceived(received: ReceivedFiles): string {
   return JSON.stringify(received);
 }
 
-/** Undefined where it is damaged. */
+/** Undefined if it is damaged. */
 export function readReceived(text: string): ReceivedFiles | undefined {
   return parseKept(text, isReceived);
 }
@@ -56,12 +56,14 @@ function isFile(value: unknown): value is ReceivedFile {
 }
 
 interface Naming {
-  /** Ids of those that the model is shown. */
+  /** Ids of the files that are shown to the model. */
   readonly shown: ReadonlySet<string>;
   readonly isImage: (file: ReceivedFile) => boolean;
 }
 
-/** The files as the task names them to the model: data, each on a line, those of another sender under a heading of their own. */
+/**
+ * The list of files for the model: untrusted data, one per line, with a separate heading for files of other senders.
+ */
 export function fileQuotations(files: readonly ReceivedFile[], naming: Naming): readonly Quotation[] {
   const groups = Map.groupBy(files, ({ from }) => from);
   return [...groups].map(([from, group]) => ({
@@ -73,7 +75,7 @@ export function fileQuotations(files: readonly ReceivedFile[], naming: Naming): 
 const SHOWN = "the image is shown with this message only";
 const UNSEEN = "an image that you cannot see";
 
-/** The text of a task whose images are not shown after all. */
+/** The text of a task whose images cannot be shown after all. */
 export function withoutImages(text: string): string {
   const own = ownWords(text).length;
   return `${text.slice(0, own)}${text.slice(own).replaceAll(SHOWN, UNSEEN)}`;
@@ -82,7 +84,7 @@ export function withoutImages(text: string): string {
 function lineOf(file: ReceivedFile, { shown, isImage }: Naming): string {
   const { id, name, path, kind, kept, media_type = "unknown type" } = file;
   if (path === undefined)
-    return `not taken: ${nameInHeading(name)} (${kind}): ${file.problem ?? "it was not downloaded"}`;
+    return `skipped: ${nameInHeading(name)} (${kind}): ${file.problem ?? "it was not downloaded"}`;
   const facts = [media_type, `${kept?.bytes ?? 0} bytes`];
   if (!path.endsWith(`/${name}`)) facts.push(`sent as ${nameInHeading(name)}`);
   if (shown.has(id)) facts.push(SHOWN);
@@ -90,10 +92,10 @@ function lineOf(file: ReceivedFile, { shown, isImage }: Naming): string {
   return `${path} (${facts.join(", ")})`;
 }
 
-/** One line for the person; undefined where there is nothing to say. */
+/** One line for the person; undefined if no file was skipped. */
 export function notTaken(files: readonly ReceivedFile[]): string | undefined {
   const said = files.flatMap(({ name, problem }) =>
     problem === undefined ? [] : [`${nameInHeading(name)} (${problem})`],
   );
-  return said.length === 0 ? undefined : `Not taken: ${said.join("; ")}`;
+  return said.length === 0 ? undefined : `Skipped: ${said.join("; ")}`;
 }

@@ -1,8 +1,8 @@
 import type { ServiceContext } from "./context.ts";
 import { startUpkeep } from "./upkeep.ts";
 
-/** Starts something and gives what ends it; undefined where it is not configured. */
+/** Starts a background job and returns the function that ends it; undefined if it is not configured. */
 type StartBackground = (context: ServiceContext) => Promise<(() => Promise<void>) | undefined>;
 
-/** What goes on beside tasks and channels, in the order in which it starts; it ends after the worker, the last first. */
+/** Background jobs in start order. They end after the worker, in reverse order. */
 export const BACKGROUND: readonly StartBackground[] = [startUpkeep];

@@ -7,17 +7,17 @@ import type { ListedTool } from "../supervisor/messages.ts";
 import type { WorkerStatus } from "../supervisor/supervisor.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** Why a service cannot start that is not the program's fault, with what to do. */
+/** The service cannot start for a reason outside the program. The message says what to do. */
 export class CannotServe extends Error {}
 
-/** Where a service runs, and how. */
+/** The roots, state folder and settings that a service runs with. */
 export interface ServicePlace {
   readonly roots: readonly string[];
   readonly state_dir: string;
   readonly settings: Settings;
-  /** What the worker gets to see; settings pass to it this way. */
+  /** The worker's environment, which carries its settings. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Told what a person who runs the service should know, a line at a time. */
+  /** Receives messages for the operator, one line at a time. */
   readonly log: (line: string) => void;
 }
 
@@ -34,27 +34,27 @@ export class ModuleTools {
   }
 }
 
-/** What every part of a running service may use. */
+/** Shared by all parts of a running service. */
 export interface ServiceContext {
   readonly roots: readonly string[];
-  /** Where it really is: no link leads there. */
+  /** A real path, without links. */
   readonly state_dir: string;
   readonly settings: Settings;
   readonly environment: NodeJS.ProcessEnv;
   readonly store: Store;
-  /** Rings whenever something was recorded. */
+  /** Rings when an event was recorded. */
   readonly bell: Bell;
-  /** What running commands print. */
+  /** Output of running commands. */
   readonly outputs: OutputFeed;
   readonly moduleTools: ModuleTools;
-  /** `logger.part("telegram")` gives a part its own. */
+  /** `logger.part("telegram")` returns the logger of one part. */
   readonly logger: Logger;
-  /** A task was taken in, or may go on: the worker looks. */
+  /** A task was added or may continue: wakes the worker. */
   readonly onTask: () => void;
-  /** What people write is stored, so it passes the redactor first. */
+  /** Applied to user text before it is stored. */
   readonly redact: (text: string) => string;
-  /** What is told of the service in numbers and traces. */
+  /** Metrics and traces of the service. */
   readonly telemetry: Telemetry;
-  /** How the worker is, for `/healthz` and `/metrics`. */
+  /** State of the worker, for `/healthz` and `/metrics`. */
   readonly workerStatus: () => WorkerStatus;
 }

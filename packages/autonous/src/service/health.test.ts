@@ -12,8 +12,8 @@ const kv = { get: () => Promise.resolve(undefined), set: () => Promise.resolve()
 const STATES = [
   { state: "starting", says: undefined },
   { state: "working",  says: undefined },
-  { state: "waiting",  says: /is started again$/ },
-  { state: "given_up", says: /does not stay up/ },
+  { state: "waiting",  says: /is restarting$/ },
+  { state: "given_up", says: /keeps exiting/ },
   { state: "stopped",  says: /stopping$/ },
 ] as const;
 
@@ -40,7 +40,7 @@ test("a store that cannot be written is told, seldom looked at, and looked at ag
     workerStatus: () => status("working"),
     clock: () => now,
   });
-  for (let i = 0; i < 10; i++) expect(await health()).toEqual({ ok: false, why: "the store cannot be written" });
+  for (let i = 0; i < 10; i++) expect(await health()).toEqual({ ok: false, why: "cannot write to the store" });
   expect(writes).toBe(1);
   problem = undefined;
   now = 6000;

@@ -1,7 +1,7 @@
 import type { Store } from "../store/store.ts";
 import type { WorkerStatus } from "../supervisor/supervisor.ts";
 
-/** What `/healthz` says, to anybody on this machine: so nothing of what was said or went wrong. The log has more. */
+/** The answer of `/healthz`. Any local process can read it, so it contains no user text and no error details; the log does. */
 export type Health = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 interface HealthParts {
@@ -10,17 +10,17 @@ interface HealthParts {
   readonly clock: () => number;
 }
 
-/** The service is well while a worker is there, or about to be. */
+/** The service is healthy while a worker runs or starts. */
 // oxfmt-ignore
 const WORKER = {
   starting: undefined,
   working:  undefined,
-  waiting:  "the worker ended and is started again",
-  given_up: "the worker does not stay up; the log says why",
+  waiting:  "the worker exited and is restarting",
+  given_up: "the worker keeps exiting; see the log",
   stopped:  "the service is stopping",
 } as const satisfies Record<WorkerStatus["state"], string | undefined>;
 
-/** Asked by many, the store is written to seldom. */
+/** At most one write to the store in this time, however often health is requested. */
 const TRY_MS = 5000;
 const KEY = "health";
 
@@ -41,6 +41,6 @@ async function tryStore({ kv }: HealthParts["store"], now: string): Promise<stri
     await kv.set(KEY, now);
     return undefined;
   } catch {
-    return "the store cannot be written"; // why, its own users tell in the log
+    return "cannot write to the store"; // the log has the cause
   }
 }

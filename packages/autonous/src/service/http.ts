@@ -6,11 +6,11 @@ import { createHealth } from "./health.ts";
 
 export interface OpenHttp {
   readonly url: string;
-  /** Lets go of whoever follows a task, and takes no more requests. */
+  /** Ends open task streams and accepts no more requests. */
   close(): Promise<void>;
 }
 
-/** HTTP on 127.0.0.1: always there. Throws `CannotServe` when the port is taken. */
+/** HTTP on 127.0.0.1. Throws `CannotServe` when the port is taken. */
 export async function openHttp(context: ServiceContext, token: string): Promise<OpenHttp> {
   const { store, bell, settings, logger, onTask, redact } = context;
   const closing = new AbortController();
@@ -43,7 +43,7 @@ async function listen(options: ConsoleOptions): Promise<Console> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
-    const why = code === "EACCES" ? "this user may not" : "another program does";
+    const why = code === "EACCES" ? "permission denied" : "another program uses the port";
     throw new CannotServe(`Cannot listen on 127.0.0.1:${options.port}: ${why}. Set AUTONOUS_HTTP_PORT to a free port`);
   }
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { headsFolder, openState, redact, secretsOf } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
+import { headsFolder, openState, secretsOf } from "@autonous/runtime/internal";
 import { httpCommander } from "../channels/http/commander.ts";
 import { Bell } from "../queue/bell.ts";
 import type { Commander } from "../queue/commander.ts";
@@ -21,26 +22,26 @@ import { readToken } from "./token.ts";
 
 export interface RunningService {
   readonly url: string;
-  /** Every request to `/api` has to carry it: `Authorization: Bearer <token>`. */
+  /** Required for every request to `/api`: `Authorization: Bearer <token>`. */
   readonly token: string;
   readonly token_file: string;
-  /** Lets the tasks in hand be finished, for a while, then ends everything. What is queued is done at the next start. */
+  /** Waits up to the grace period for running tasks, then ends everything. Queued tasks run at the next start. */
   close(): Promise<void>;
-  /** Ends the tasks in hand at once. They are gone on with at the next start. */
+  /** Kills running tasks at once. They resume at the next start. */
   kill(): void;
-  /** Lets the worker finish what it has in hand and starts another, which reads the configuration again. */
+  /** Lets the worker finish its running tasks and starts another, which reads the configuration again. */
   restartWorker(): void;
 }
 
-/** Whoever held a lane under an earlier supervisor is gone, whatever a clock that has been set back since may say. */
+/** Every lane holder of an earlier supervisor has exited, even if the clock was set back since. */
 const EVERYBODY = Number.NEGATIVE_INFINITY;
 
-/** Takes messages in, sends replies out and keeps one worker running that does the tasks. Throws `CannotServe`. */
+/** Receives messages, sends replies and keeps one worker running that processes the tasks. Throws `CannotServe`. */
 export async function startService(place: ServicePlace): Promise<RunningService> {
   const wish = { workspace: process.cwd(), state_dir: place.state_dir, roots: place.roots };
   const { state_dir, problem } = openState(wish); // before anything in it is read
   if (problem !== undefined) throw new CannotServe(`Cannot serve: ${problem}`);
-  await using opened = new AsyncDisposableStack(); // closed here should a later part fail to start
+  await using opened = new AsyncDisposableStack(); // closes the opened parts if a later one fails to start
   opened.defer(holdStateFolder(state_dir));
   endOrphans(state_dir);
   const { token, token_file } = readToken(state_dir);
@@ -48,15 +49,14 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   const redactText = (text: string): string => redact(text, { known }).text;
   const logger = createLogger({ folder: join(state_dir, "logs"), redact: redactText, tell: place.log });
   opened.defer(() => {
-    logger.info("The service has stopped");
+    logger.info("Service stopped");
     logger.close();
   });
   const store = await openStore({
     file: databaseFile(state_dir),
     clock: Date.now,
     service: {
-      onCopy: (copy) =>
-        logger.warn(`The database is brought up to date; as it was before, it is kept in "${copy}"`, { copy }),
+      onCopy: (copy) => logger.warn(`Migrating the database; a backup is in "${copy}"`, { copy }),
     },
   });
   opened.defer(() => store.close());
@@ -76,7 +76,7 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   const commanders = [httpCommander, ...(await openChannels(context, opened))];
   await startBackground(context, opened);
   opened.defer(startFollowing(context, commanders));
-  logger.info("The service was started", { pid: process.pid, url: http.url });
+  logger.info("Service started", { pid: process.pid, url: http.url });
   supervisor.start();
   opened.defer(() => supervisor.stop(place.settings.drain_seconds * 1000));
   const parts = opened.move();
@@ -85,7 +85,7 @@ export async function startService(place: ServicePlace): Promise<RunningService>
     token,
     token_file,
     async close() {
-      logger.info("The service stops");
+      logger.info("Service stopping");
       await parts.disposeAsync();
     },
     kill: () => supervisor.kill(),
@@ -97,7 +97,7 @@ function holdStateFolder(state_dir: string): () => void {
   const unlock = lockStateFolder(state_dir);
   if (unlock !== undefined) return unlock;
   throw new CannotServe(
-    `Cannot serve from "${state_dir}": ${lockHolder(state_dir)} does already. Stop it, or choose another AUTONOUS_STATE_DIR`,
+    `Cannot serve from "${state_dir}": ${lockHolder(state_dir)} already serves from it. Stop it, or choose another AUTONOUS_STATE_DIR`,
   );
 }
 
@@ -119,7 +119,7 @@ async function startBackground(context: ServiceContext, opened: AsyncDisposableS
   }
 }
 
-/** Sends replies and keeps the runs' files up to date, until the function that it gives is called, and then once more. */
+/** Sends replies and keeps the runs' files up to date. The returned function does both a last time, then stops. */
 function startFollowing(context: ServiceContext, commanders: readonly Commander[]): () => Promise<void> {
   const { store, state_dir, bell, logger, telemetry } = context;
   const log = logger.part("record").warn;

@@ -1,4 +1,5 @@
-import { createRuntime, splitRootsOf } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { splitRootsOf } from "@autonous/runtime/internal";
 import type { Runtime } from "@autonous/runtime";
 import type { TelegramOptions } from "../channels/telegram/channel.ts";
 import { readHours } from "../config/hours.ts";
@@ -11,7 +12,7 @@ import type { ServiceContext } from "./context.ts";
 
 const MEGABYTE = 1_000_000;
 
-/** Telegram, where a token is set. */
+/** Telegram, if a token is set. */
 export async function openTelegramChannel(context: ServiceContext): Promise<OpenChannel | undefined> {
   const { settings, store, bell, outputs, onTask, redact, state_dir, logger } = context;
   const { telegram_token: token, telegram_api_root: api_root, telegram_allowed_users: allowed_users = [] } = settings;
@@ -51,7 +52,7 @@ function quietHours(text: string | undefined): Pick<TelegramOptions, "quiet_hour
   return quiet_hours === undefined ? {} : { quiet_hours };
 }
 
-/** What a task is offered, as it would be now. */
+/** The tools that a task would be offered now. */
 async function listTools(context: ServiceContext): Promise<readonly string[]> {
   const own = await looking(context, async (runtime) => runtime.tools());
   return [...own, ...context.moduleTools.list()].map(
@@ -59,7 +60,7 @@ async function listTools(context: ServiceContext): Promise<readonly string[]> {
   );
 }
 
-/** A runtime as a task would have it now, that changes and records nothing. */
+/** A runtime configured as for a task, which changes and records nothing. */
 async function looking<Result>(
   { roots, state_dir, environment, store }: ServiceContext,
   look: (runtime: Runtime) => Promise<Result>,

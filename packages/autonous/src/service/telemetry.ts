@@ -12,11 +12,11 @@ import { EventMetrics } from "../telemetry/metrics.ts";
 import { Registry } from "../telemetry/registry.ts";
 import { openTraces } from "../telemetry/traces.ts";
 
-/** What the service tells of itself: numbers for `/metrics`, spans for a collector. */
+/** Metrics for `/metrics`, spans for a collector. */
 export interface Telemetry {
-  /** Told of what is recorded, in its order. Never throws. */
+  /** Receives recorded events in order. Never throws. */
   readonly observe: (events: readonly RuntimeEvent[]) => void;
-  /** The same commander, with what it sends counted. */
+  /** Wraps a commander to count what it sends. */
   readonly counting: (commander: Commander) => Commander;
   readonly onBreaker: (breaker: BreakerState) => void;
   readonly onWorkerEnd: () => void;
@@ -37,7 +37,7 @@ export async function openTelemetry({ store, state_dir, environment, logger }: T
   const registry = new Registry();
   const fromEvents = new EventMetrics(registry);
   const breakers = new BreakerBoard({ kv: store.kv, log });
-  breakers.clear(); // those that an earlier service left
+  breakers.clear(); // left by an earlier service
   registry.set("autonous_start_time_seconds", {}, Date.now() / 1000);
   const traces = await openTraces({
     environment,
@@ -90,7 +90,7 @@ function countSends(commander: Commander, registry: Registry): Commander {
   };
 }
 
-/** Told as 0 where there is none, so that the line in a graph does not end. */
+/** Reported as 0 when no task is in the state, so that graphs have no gap. */
 const TOLD_STATES = TASK_STATE_NAMES.filter((state) => !isOver(state) || state === "dead_letter");
 
 async function setQueueGauges(registry: Registry, store: Store): Promise<void> {
@@ -120,7 +120,7 @@ function setBreakerGauges(registry: Registry, { all }: BreakerBoard): void {
   for (const { provider, state } of all) registry.set("autonous_breaker_state", { provider }, BREAKER_STATES[state]);
 }
 
-/** Undefined where the process has ended in between. */
+/** Undefined if the process has exited meanwhile. */
 function residentBytes(pid: number): number | undefined {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
@@ -132,7 +132,7 @@ function residentBytes(pid: number): number | undefined {
   }
 }
 
-/** The log comes and goes with whoever has the database open. */
+/** The WAL file exists only while a process has the database open. */
 function storeBytes(state_dir: string): number {
   const file = databaseFile(state_dir);
   return [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);

@@ -4,15 +4,15 @@ import { join } from "node:path";
 
 export interface ServiceToken {
   readonly token: string;
-  /** Where it is kept: what is printed names this file, never the token. */
+  /** The token file. Printed text names this file, never the token. */
   readonly token_file: string;
 }
 
 const TOKEN = /^[\w-]{32,}$/;
 
 /**
- * Made at the first start and kept, so that what was set up with it goes on working. A new one is made where there is none,
- * where it was truncated, and where others could read or replace it.
+ * Created at the first start and reused, so that configured clients keep working. A new one is created if the file is
+ * missing or truncated, or if other users could read or replace it.
  */
 export function readToken(state_dir: string): ServiceToken {
   const token_file = join(state_dir, "http.token");
@@ -20,7 +20,7 @@ export function readToken(state_dir: string): ServiceToken {
   if (TOKEN.test(kept)) return { token: kept, token_file };
   const token = randomBytes(24).toString("base64url");
   const fresh = `${token_file}.new`;
-  rmSync(fresh, { force: true }); // left by a kill; its mode, or what it links to, would be taken over
+  rmSync(fresh, { force: true }); // left by a kill; its mode or link target would be reused
   writeFileSync(fresh, token, { mode: 0o600, flag: "wx" });
   renameSync(fresh, token_file);
   return { token, token_file };
@@ -31,12 +31,12 @@ function isOursAlone(path: string): boolean {
   return stat?.isFile() === true && stat.uid === process.geteuid?.() && (stat.mode & 0o077) === 0 && stat.nlink === 1;
 }
 
-/** A line for a shell that reads the token when it runs, so that no log and no screen keeps it. */
+/** A shell command that reads the token when it runs, so that the token appears in no log and on no screen. */
 export function curlLine(url: string, token_file: string): string {
   return `curl -N -H "Authorization: Bearer $(cat ${quoteForShell(token_file)})" -d '{"text":"/ls ."}' ${url}/api/tasks`;
 }
 
-/** One word of a shell, whatever is in it. */
+/** Quotes a text as one shell word. */
 export function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,16 +1,16 @@
-import { headsFolder } from "@autonous/runtime";
+import { headsFolder } from "@autonous/runtime/internal";
 import type { Logger } from "../supervisor/logger.ts";
 import { Pruner } from "../upkeep/prune.ts";
 import type { ServiceContext } from "./context.ts";
 
 const EVERY_MS = 3_600_000;
-/** The first time soon after the start, when those who wait for it have been served. */
+/** Delay of the first cleanup, so that waiting tasks start first. */
 const FIRST_MS = 30_000;
-/** Between two batches: what is to be removed has waited for days, and tasks have not. */
+/** Pause between two batches: tasks take precedence over cleanup. */
 const BETWEEN_MS = 250;
 
-/** Removes what is kept for longer than it is to be, a little at a time. A failure is told and tried again. */
-// oxlint-disable-next-line typescript/require-await -- what starts in the background may have to wait
+/** Deletes data past retention, in small batches. A failure is logged and retried. */
+// oxlint-disable-next-line typescript/require-await -- other background jobs need to await
 export async function startUpkeep({
   state_dir,
   settings,
@@ -34,7 +34,7 @@ export async function startUpkeep({
 interface Pruning {
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** What was told the last time: it need not be said every hour. */
+  /** The last warning, so that it is not repeated every hour. */
   readonly told: string;
 }
 
@@ -44,18 +44,19 @@ async function pruneAll(pruner: Pruner, { log, signal, told }: Pruning): Promise
   try {
     do {
       const report = await pruner.prune();
-      if (report === undefined) break; // another process is at it
+      if (report === undefined) break; // another process is deleting
       for (const name of ["runs", "events", "changes"] as const) done[name] += report[name];
-      for (const run_id of report.damaged) problems.add(`the record of run ${run_id} is damaged, and is kept`);
+      for (const run_id of report.damaged)
+        problems.add(`the audit log of run ${run_id} is damaged and was not deleted`);
       for (const problem of report.problems) problems.add(problem);
       if (!report.more) break;
     } while (await waited(BETWEEN_MS, signal));
   } catch (error) {
     problems.add((error as Error).message);
   }
-  if (done.runs + done.changes > 0) log.info("What was kept for long enough was removed", done);
+  if (done.runs + done.changes > 0) log.info("Deleted data past retention", done);
   const text = [...problems].join("; ");
-  if (text !== "" && text !== told) log.warn(`Not everything that is old could be removed: ${text}`);
+  if (text !== "" && text !== told) log.warn(`Cannot delete all data past retention: ${text}`);
   return text;
 }
 

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { sweepLost } from "@autonous/runtime";
+import { sweepLost } from "@autonous/runtime/internal";
 import { withoutSecrets } from "../config/settings.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** Keeps one worker process running that does the tasks. */
+/** Keeps one worker process running that processes the tasks. */
 export function createSupervisor(context: Omit<ServiceContext, "workerStatus" | "onTask">): Supervisor {
   const { roots, state_dir, settings, environment, store, bell, outputs, moduleTools, logger, telemetry } = context;
   return new Supervisor({
@@ -18,21 +18,21 @@ export function createSupervisor(context: Omit<ServiceContext, "workerStatus" | 
     onModuleTools: (tools) => moduleTools.set(tools),
     onWorkerEnd: async (worker, options) => {
       telemetry.onWorkerEnd();
-      sweepLost(); // before its tasks go on elsewhere: what it had running may not go on beside them
+      sweepLost(); // its commands must end before another worker resumes its tasks
       await store.inbox.releaseWorker(worker, options);
-      bell.ring(); // what it recorded last it may not have told
+      bell.ring(); // it may have exited before it announced its last events
     },
     logger,
     drainMs: settings.drain_seconds * 1000,
   });
 }
 
-/** Where this package's own program may lie, seen from here: as source; beside the published library, or as a part of itself. */
+/** Possible paths of this package's program, relative to this file: source, next to the published library, or inside it. */
 const PROGRAMS = ["../cli/bin.ts", "../bin/autonous.js"] as const;
 
-/** The worker is a program of this package, whatever program this process is. */
+/** The worker runs this package's program, whatever program this process runs. */
 function findProgram(): { readonly program: string; readonly flags: readonly string[] } {
   const program = PROGRAMS.map((name) => join(import.meta.dirname, name)).find((path) => existsSync(path));
-  if (program === undefined) throw new Error(`There is no program beside "${import.meta.dirname}"`);
+  if (program === undefined) throw new Error(`Program not found beside "${import.meta.dirname}"`);
   return { program, flags: program.endsWith(".ts") ? ["--conditions=@autonous/source"] : [] };
 }

@@ -5,20 +5,20 @@ import { StoreError } from "./store-error.ts";
 
 export interface StoreReport {
   readonly bytes: number;
-  /** Migrations that the next start takes, by number and name. */
+  /** Migrations that the next start applies, by number and name. */
   readonly pending: readonly string[];
-  /** That start keeps a copy of the database as it is now. */
+  /** Whether that start makes a copy of the current database first. */
   readonly keepsCopy: boolean;
-  /** Every page was looked at. */
+  /** Whether every page was checked. */
   readonly looked: boolean;
 }
 
-/** A larger file takes longer to look through than a start should. */
+/** Checking a larger file would take too long at startup. */
 const QUICK_BYTES = 64 << 20;
 
 /**
- * Looks at a database that is there, and changes nothing. Throws a `StoreError` where a start could not use it: it is
- * damaged, of a newer version, or cannot be reached. `thorough`: however large it is.
+ * Checks an existing database without changing it. Throws a `StoreError` if a start could not use it: it is damaged, of
+ * a newer version, or unreachable. `thorough`: check every page, whatever the size.
  */
 export async function inspectStore(file: string, { thorough }: { readonly thorough: boolean }): Promise<StoreReport> {
   const { size } = statSync(file);
@@ -27,13 +27,13 @@ export async function inspectStore(file: string, { thorough }: { readonly thorou
     const { pending, hasData } = await findPending(database, MIGRATIONS);
     const looked = thorough || size <= QUICK_BYTES;
     const [found] = looked
-      ? await database.read("look through the database", (queries) =>
+      ? await database.read("check the database", (queries) =>
           queries.all<{ readonly quick_check: string }>("pragma quick_check(1)"),
         )
       : [];
     if (found !== undefined && found.quick_check !== "ok") {
-      const why = `"${file}" is damaged, or no database (${found.quick_check})`;
-      throw new StoreError("Corrupt", { doing: "look through the database", why });
+      const why = `"${file}" is damaged or not a database (${found.quick_check})`;
+      throw new StoreError("Corrupt", { doing: "check the database", why });
     }
     return {
       bytes: size,

@@ -23,12 +23,15 @@ import { createTasks } from "./queue/tasks.ts";
 import { createUpkeep } from "./keepers/upkeep.ts";
 
 export interface OpenStoreOptions {
-  /** The database file; it and its folder are made when they are not there. */
+  /** The database file; it and its folder are created if missing. */
   readonly file: string;
   readonly clock: () => number;
-  /** How long to wait for another process that is writing. Default: 5000. */
+  /** How long to wait for another writer, in milliseconds. Default: 5000. */
   readonly busyMs?: number;
-  /** For the one that holds the state folder: what it is told of a step that an older version cannot follow. */
+  /**
+   * Set by the service that has locked the state folder. `onCopy`: called with the copy made before a breaking
+   * migration.
+   */
   readonly service?: { readonly onCopy: (copy: string) => void };
 }
 
@@ -54,12 +57,12 @@ export async function openStore({ file, clock, busyMs, service }: OpenStoreOptio
   return storeOn(database, clock);
 }
 
-/** A service that was started by an older version goes on using the tables as it knows them. */
+/** A running service of an older version would continue to use the old tables. */
 function refuseUnderService(file: string, { version, name }: Migration): void {
   const state_dir = dirname(file);
   if (!isStateFolderLocked(state_dir)) return;
-  const why = `"${file}" needs migration ${version} ("${name}"), and ${lockHolder(state_dir)} serves from it with an older version. Stop that service, and start it with this version`;
-  throw new StoreError("Busy", { doing: "bring the database up to date", why });
+  const why = `"${file}" needs migration ${version} ("${name}"), but ${lockHolder(state_dir)} serves from it with an older version. Stop that service and start it with this version`;
+  throw new StoreError("Busy", { doing: "migrate the database", why });
 }
 
 /** The store on a database whose tables are up to date. */

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
-import { chainEvents, EMPTY_TAIL } from "@autonous/runtime";
+import { chainEvents, EMPTY_TAIL } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "./open-store.ts";
 import type { Store } from "./store.ts";
 
-/** The store among several processes, as the service uses it: real ones, on one file, ended by force. */
+/** The store used by several real processes on one file, ended by force, as in the service. */
 
 const MESSAGES = 150;
 const LANES = 5;
@@ -32,7 +32,7 @@ async function open(file: string): Promise<Store> {
 
 type Child = ChildProcessByStdio<null, Readable, null>;
 
-/** Runs the body with `store` open on the file. What it prints comes to stdout, what it throws ends it with 1. */
+/** Runs the body with `store` open on the file. If it throws, the exit code is 1. */
 function start(file: string, body: string): Child {
   const script = `
     import { openStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "open-store.ts")).href)};
@@ -54,7 +54,7 @@ function ingester(name: string): string {
     await store.kv.set("all in by ${name}", "yes");`;
 }
 
-/** Fails every seventh task once, so that order has to hold under retries. */
+/** Fails every seventh task once, to check the order under retries. */
 function worker(name: string): string {
   return `
     const end = (lease) => Number(lease.task.text) % 7 === 0 && lease.attempt === 1
@@ -77,7 +77,7 @@ function worker(name: string): string {
     }`;
 }
 
-test("several processes on one file take every message once, run each task once and in order, and meet no lock", async () => {
+test("several processes on one file accept every message once, run each task once and in order, and see no lock errors", async () => {
   const file = scratchFile();
   const children = [ingester("a"), ingester("b"), worker("w1"), worker("w2")].map((body) => start(file, body));
   const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number | null));
@@ -105,7 +105,7 @@ test("several processes on one file take every message once, run each task once 
   for (const { run_id } of tasks) expectChain(await Array.fromAsync(store.journal(run_id).read()));
 });
 
-test("a worker ended by kill -9 loses nothing that it was told is recorded, and its task is taken up again", async () => {
+test("a worker ended by kill -9 loses nothing that was reported as recorded, and its task is resumed", async () => {
   const file = scratchFile();
   const store = await open(file);
   const { run_id } = await store.inbox.ingest({ source: "test", lane: "chat", text: "go" });

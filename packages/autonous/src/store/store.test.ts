@@ -1,12 +1,13 @@
-import { chainEvents, EMPTY_TAIL, makeId } from "@autonous/runtime";
-import type { EventDraft, EventType, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { chainEvents, EMPTY_TAIL, makeId } from "@autonous/runtime/internal";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { EventDraft, EventType } from "@autonous/runtime/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ScratchStore, START_MS, STORE_KINDS } from "../../../../test/support/store-places.ts";
 import type { Finish, HistoryRow, Lease, OutboxRow, Store } from "./store.ts";
 
 for (const kind of STORE_KINDS) storeContract(kind);
 
-/** What every store promises, whatever it is made of. */
+/** The contract of every store, whatever its backend. */
 function storeContract(kind: (typeof STORE_KINDS)[number]): void {
   async function scratch(): Promise<{ readonly at: ScratchStore; readonly store: Store }> {
     const at = new ScratchStore(kind);
@@ -16,7 +17,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
 
   describe(`store on ${kind.name}`, () => {
     describe("ingest", () => {
-      test("makes a task with a run, whose chain begins with task.queued", async () => {
+      test("creates a task with a run, whose chain starts with task.queued", async () => {
         const { store } = await scratch();
 
         const { task_id, run_id, duplicate } = await store.inbox.ingest({ ...message("hello"), user: "ada" });
@@ -42,18 +43,18 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
             crashes: 0,
             created_at: START_MS,
           },
-          audit: [{ phase: "ingress", message: "taken from test", created_at: START_MS }],
+          audit: [{ phase: "ingress", message: "received from test", created_at: START_MS }],
           reply: null,
         });
       });
 
-      test("keeps what people write out of the record", async () => {
+      test("keeps the text of messages out of the events", async () => {
         const { store } = await scratch();
         const { run_id } = await store.inbox.ingest(message("my password is hunter2"));
         expect(JSON.stringify(await allOf(store.journal(run_id).read()))).not.toContain("hunter2");
       });
 
-      test("takes a message once, however often it is delivered", async () => {
+      test("accepts a message once, however often it is delivered", async () => {
         const { store } = await scratch();
         const first = await store.inbox.ingest({ ...message("a"), external_id: "7" });
         const again = await store.inbox.ingest({ ...message("changed"), external_id: "7", lane: "elsewhere" });
@@ -65,14 +66,14 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await store.inbox.claim("w", 10)).toHaveLength(1);
       });
 
-      test("takes messages without a number of their own every time", async () => {
+      test("accepts messages without an external id every time", async () => {
         const { store } = await scratch();
         const first = await store.inbox.ingest(message("a"));
         const second = await store.inbox.ingest(message("a"));
         expect(second.task_id).not.toBe(first.task_id);
       });
 
-      test("keeps any text as it is", async () => {
+      test("stores any text unchanged", async () => {
         const { store } = await scratch();
         const text = "zero \u0000, quote ' \" `, emoji 😀, right-to-left \u202e, new\nline, " + "long ".repeat(50_000);
         const { task_id } = await store.inbox.ingest(message(text));
@@ -81,7 +82,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
     });
 
     describe("claim", () => {
-      test("gives the head of each lane, and nothing of a lane that is held", async () => {
+      test("returns the head of each lane, and nothing of a leased lane", async () => {
         const { store } = await scratch();
         for (const lane of ["a", "a", "b", "b", "c"]) await store.inbox.ingest({ ...message(lane), lane });
 
@@ -111,7 +112,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(taken.toSorted()).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`).toSorted());
       });
 
-      test("does not start a task before its time, nor what is behind it", async () => {
+      test("does not start a task before its time, nor the tasks behind it", async () => {
         const { at, store } = await scratch();
         await store.inbox.ingest({ ...message("later"), run_at: START_MS + 1000 });
         await store.inbox.ingest(message("behind"));
@@ -124,15 +125,15 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
       });
     });
 
-    describe("a task for later", () => {
-      test("does not hold back what came before it", async () => {
+    describe("a scheduled task", () => {
+      test("does not delay earlier tasks", async () => {
         const { store } = await scratch();
         await store.inbox.ingest(message("now"));
         await store.inbox.ingest({ ...message("later"), run_at: START_MS + 1000 });
         expect(await store.inbox.claim("w", 2)).toMatchObject([{ task: { text: "now" } }]);
       });
 
-      test("waits for its time, also when the task before it was given up", async () => {
+      test("waits for its time, also when the previous task was dead-lettered", async () => {
         const { at, store } = await scratch();
         await begin(store, "poison");
         await store.inbox.ingest({ ...message("later"), run_at: START_MS + 1000 });
@@ -149,7 +150,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
       const BACK = START_MS - 3_600_000;
       const LEASE_MS = 15_000;
 
-      test("keeps no message waiting for longer than until the next recovery, nor those behind it", async () => {
+      test("delays no message beyond the next recovery, nor those behind it", async () => {
         const { at, store } = await scratch();
         for (const text of ["one", "two"]) await store.inbox.ingest(message(text));
 
@@ -164,7 +165,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(done.next?.task.text).toBe("two");
       });
 
-      test("keeps no message waiting whose predecessor is cancelled", async () => {
+      test("delays no message whose predecessor is cancelled", async () => {
         const { at, store } = await scratch();
         const { task_id } = await store.inbox.ingest(message("one"));
         await store.inbox.ingest(message("two"));
@@ -173,7 +174,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await store.inbox.claim("w", 1)).toMatchObject([{ task: { text: "two" } }]);
       });
 
-      test("keeps no task waiting that a lost worker had in hand", async () => {
+      test("delays no task that a lost worker was running", async () => {
         const { at, store } = await scratch();
         await begin(store);
         await store.inbox.releaseWorker("w");
@@ -182,7 +183,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await store.inbox.claim("w", 1)).toMatchObject([{ resumed: true }]);
       });
 
-      test("brings nothing forward that has a time of its own, or waits for its next attempt", async () => {
+      test("brings no scheduled or retried task forward", async () => {
         const { at, store } = await scratch();
         await store.inbox.ingest({ ...message("later"), lane: "a", run_at: START_MS + 1000 });
         const tried = await begin(store, "again");
@@ -203,7 +204,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         { way: ["tool_round", "model_round", "reply_sent"], ends: "reply_sent" },
       ] as const;
 
-      test.each(WAYS)("moves a task by way of $way", async ({ way, ends }) => {
+      test.each(WAYS)("moves a task through $way", async ({ way, ends }) => {
         const { store } = await scratch();
         const lease = await begin(store);
         for (const state of way) await store.inbox.setState(lease, state);
@@ -211,7 +212,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
       });
 
       test.each(["model_round", "tool_round", "reply_sent"] as const)(
-        "lets a task that is in %s already stay there",
+        "accepts the current state %s again",
         async (state) => {
           const { store } = await scratch();
           const lease = await begin(store);
@@ -221,7 +222,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         },
       );
 
-      test("refuses one whose lease was lost, also when nothing would move", async () => {
+      test("refuses a lost lease, even if the state would not change", async () => {
         const { store } = await scratch();
         const lease = await begin(store);
         await store.inbox.setState(lease, "model_round");
@@ -229,7 +230,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         await expect(store.inbox.setState(lease, "model_round")).rejects.toMatchObject({ code: "Fenced" });
       });
 
-      test("throws on a move that the table does not have, and leaves the task where it is", async () => {
+      test("throws on an invalid transition, and leaves the task unchanged", async () => {
         const { store } = await scratch();
         const lease = await begin(store);
         await store.inbox.setState(lease, "reply_sent");
@@ -272,7 +273,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         },
       );
 
-      test("stores the events it is given before the task's own", async () => {
+      test("stores the given events before the task's own", async () => {
         const { store } = await scratch();
         const lease = await begin(store);
         await store.inbox.finish(lease, { outcome: "done", reply: "x", events: [draftFor(lease, "agent.completed")] });
@@ -285,7 +286,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expectChain(await allOf(store.journal(lease.task.run_id).read()));
       });
 
-      test("stores nothing when a part of it cannot be stored", async () => {
+      test("stores nothing if a part of it cannot be stored", async () => {
         const { store } = await scratch();
         const lease = await begin(store);
         const foreign = { ...draftFor(lease, "agent.completed"), run_id: "run_other" };
@@ -299,7 +300,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         await store.inbox.finish(lease, { outcome: "done", reply: "x" });
       });
 
-      test("takes the next task with it, the other chats first", async () => {
+      test("also claims the next task, other chats first", async () => {
         const { at, store } = await scratch();
         for (const text of ["a1", "a2", "b1", "b2"]) {
           await store.inbox.ingest({ ...message(text), lane: text.slice(0, 1) });
@@ -344,7 +345,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
     });
 
     describe("a lost lease", () => {
-      test("lets another worker take the task up again, and refuses everything of the one before", async () => {
+      test("lets another worker resume the task, and refuses all writes of the previous one", async () => {
         const { at, store } = await scratch();
         const zombie = await begin(store);
         const other = await at.open();
@@ -365,7 +366,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await typesOf(store, lease)).toEqual(["task.queued", "task.started", "task.resumed", "task.completed"]);
       });
 
-      test("is refused before anybody else has taken the lane, too", async () => {
+      test("is refused even before another worker has claimed the lane", async () => {
         const { store } = await scratch();
         const lease = await begin(store);
         await store.inbox.releaseWorker("w");
@@ -374,7 +375,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         );
       });
 
-      test("a finished task cannot be finished or written to again, also while its worker holds the lane's next", async () => {
+      test("a finished task cannot be finished or written to again, even while its worker has the lane's next task", async () => {
         const { store } = await scratch();
         const lease = await begin(store);
         await store.inbox.ingest(message("next"));
@@ -389,7 +390,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         ).rejects.toMatchObject({ code: "Fenced" });
       });
 
-      test("comes of silence, and not of a heartbeat in time", async () => {
+      test("results from missing heartbeats, not from heartbeats in time", async () => {
         const { at, store } = await scratch();
         for (const lane of ["a", "b"]) await store.inbox.ingest({ ...message(lane), lane });
         const [quiet] = await store.inbox.claim("quiet", 1);
@@ -407,12 +408,12 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect((await store.inbox.claim("new", 9)).map(({ lane }) => lane)).toEqual(["a"]);
       });
 
-      test("frees a lane that its worker does not know of, but not one whose claim may still be on its way", async () => {
+      test("releases a lane that its worker does not know of, but not one whose claim may not have arrived yet", async () => {
         const { at, store } = await scratch();
         at.now++;
         await store.inbox.heartbeat("w", []);
         at.now++;
-        await begin(store); // and the answer gets lost
+        await begin(store); // and the answer is lost
 
         at.now++;
         await store.inbox.heartbeat("w", []);
@@ -422,7 +423,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await store.inbox.claim("other", 1)).toMatchObject([{ resumed: true }]);
       });
 
-      test("happens five times to a task before it is given up; the lane goes on", async () => {
+      test("dead-letters a task after five times; the lane continues", async () => {
         const { store } = await scratch();
         const lease = await begin(store, "poison");
         await store.inbox.ingest(message("innocent"));
@@ -465,7 +466,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expectChain(events);
       });
 
-      test("gives back what it recorded, as it will be read", async () => {
+      test("returns what it recorded, as it will be read", async () => {
         const { store } = await scratch();
         const journal = store.journal("run_1");
         const odd = {
@@ -485,7 +486,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         await journal.close();
       });
 
-      test("reads on from any event, over many pages", async () => {
+      test("reads from any event on, over many pages", async () => {
         const { store } = await scratch();
         const journal = store.journal("run_1");
         await journal.append(Array.from({ length: 1234 }, () => draft("progress")));
@@ -541,7 +542,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await journal.callState?.("call_1")).toBe("ended");
       });
 
-      test.each(ENDED)("$title gives its result back", async ({ events, ok }) => {
+      test.each(ENDED)("$title returns its result", async ({ events, ok }) => {
         const { store } = await scratch();
         const journal = store.journal("run_1");
         for (const event of events)
@@ -555,14 +556,14 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await store.calls.result({ run_id: "run_2", tool_call_id: "call_1" })).toBeUndefined();
       });
 
-      test("a result goes to the call that it names and to no other", async () => {
+      test("a result is stored only for the call that it names", async () => {
         const { store } = await scratch();
         const other = draft("tool_call.completed", { payload: { tool_call_id: "call_2", tool_name: "ls" } });
         await store.journal("run_1").append([completed, other], { result: resultOf(true) });
         expect(await store.calls.result({ run_id: "run_1", tool_call_id: "call_2" })).toBeUndefined();
       });
 
-      test("model rounds and calls stand in the task's audit", async () => {
+      test("model rounds and calls are in the task's history", async () => {
         const { store } = await scratch();
         const lease = await begin(store);
         const about = { tool_call_id: "call_1", tool_name: "ls" };
@@ -597,7 +598,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         return lease;
       }
 
-      test("keeps the order of each chat, and lets no chat wait for all of another", async () => {
+      test("keeps the order of each chat, and no chat waits for all messages of another", async () => {
         const { store } = await scratch();
         for (const reply of ["t1 a", "t1 b", "t1 c", "c2 a", "t3 a", "c2 b"])
           await answer(store, reply.slice(0, 2), reply);
@@ -673,7 +674,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await store.events.read({ limit: 9, after: all.at(-1)?.position ?? 0 })).toEqual([]);
       });
 
-      test("history gives the last that was said in a chat before a task, oldest first", async () => {
+      test("history returns the last messages of a chat before a task, oldest first", async () => {
         const { store } = await scratch();
         for (const text of ["one", "two", "three"]) {
           const lease = await begin(store, text);
@@ -691,7 +692,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await store.history.before("none", 3)).toEqual([]);
       });
 
-      test("values are kept by key, for every connection", async () => {
+      test("values are stored by key, for every connection", async () => {
         const { at, store } = await scratch();
         await store.kv.set("offset", "1");
         await store.kv.set("offset", "2");
@@ -763,7 +764,7 @@ async function typesOf(store: Store, lease: Lease | undefined): Promise<string[]
   return events.map(({ type }) => type);
 }
 
-/** Chaining the bare events again gives the same hashes. */
+/** Chaining the events again gives the same hashes. */
 function expectChain(events: readonly RuntimeEvent[]): void {
   const drafts = events.map((event) => {
     const { hash: _, ...bare } = event;

@@ -1,3 +1,4 @@
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type {
   ApprovalKeeper,
   EventDraft,
@@ -5,9 +6,7 @@ import type {
   Journal,
   MemoryKeeper,
   QuotaKeeper,
-  RuntimeEvent,
-  ToolCallResult,
-} from "@autonous/runtime";
+} from "@autonous/runtime/internal";
 import type { AuditFilter, AuditPage } from "./record/audit-filter.ts";
 import type { Upkeep } from "./keepers/kept-runs.ts";
 import type { History } from "./queue/conversation.ts";
@@ -22,8 +21,8 @@ export type { ForgottenRun, OldRun, Upkeep } from "./keepers/kept-runs.ts";
 export type { GivenUpAnswer, Outbox, OutboxRow, Outgoing, ShownMessage } from "./record/outgoing.ts";
 
 /**
- * What the others ask of the store. Every method is one whole transaction: when it returns, what it did survives kill
- * -9 and a power cut; when it throws, nothing of it was done. Times are milliseconds since the epoch.
+ * The interface of the store. Every method is one transaction: when it returns, its changes survive kill -9 and a power
+ * loss; when it throws, nothing was changed. Times are milliseconds since the epoch.
  */
 export interface Store {
   readonly inbox: Inbox;
@@ -40,12 +39,12 @@ export interface Store {
   /** For `audit verify`. */
   readonly checks: RecordChecks;
   readonly kv: KeyValues;
-  /** The record of a run. With a lease, appending is refused (`Fenced`) once the lease is lost. */
+  /** The journal of a run. With a lease, appending is refused (`Fenced`) once the lease is lost. */
   journal(run_id: string, lease?: LeaseKey): Journal;
   close(): Promise<void>;
 }
 
-/** Proof that a worker holds a lane. Every write by a worker carries it; one that is out of date is refused. */
+/** Fencing token: proof that a worker holds a lane. Every write by a worker includes it; an outdated one is refused. */
 export interface LeaseKey {
   readonly lane: string;
   readonly token: number;
@@ -54,9 +53,9 @@ export interface LeaseKey {
 export interface Lease extends LeaseKey {
   readonly worker: string;
   readonly task: Task;
-  /** How often the task was begun, retries included, crashes not. The first is 1. */
+  /** Number of this attempt, counting retries but not crashes. The first is 1. */
   readonly attempt: number;
-  /** The task was under way when its worker was lost. */
+  /** The task was running when its worker was lost. */
   readonly resumed: boolean;
 }
 
@@ -71,20 +70,20 @@ export interface Task {
   readonly text: string;
   /** Restricts the task from its start. */
   readonly skill: string | null;
-  /** What the channel noted of the message, to answer it. In its own words: nobody else reads it. */
+  /** Data of the channel about the message, needed to answer it. Only the channel reads it. */
   readonly origin: string | null;
-  /** What came with the message beside text: `ReceivedFile[]` as JSON. */
+  /** Files that came with the message: `ReceivedFiles` as JSON. */
   readonly files: string | null;
-  /** Instead of asking the model: the changes that are undone, as JSON of `UndoWish`. */
+  /** Undo these changes instead of asking the model: `UndoWish` as JSON. */
   readonly undoes: string | null;
   readonly state: TaskState;
-  /** Since it was put in, or since a person put it back. */
+  /** Since it was queued, or since a person last retried it. */
   readonly attempts: number;
   readonly crashes: number;
-  /** How often a person put it back after it had ended. */
+  /** How often a person retried it after it had ended. */
   readonly retries: number;
   readonly error: string | null;
-  /** Who asked for it to be stopped. Whatever becomes of it, it is not begun or gone on with again. */
+  /** Who asked to stop it. Once set, the task is not started or resumed again. */
   readonly cancel_by: string | null;
   readonly run_at: number;
   readonly created_at: number;
@@ -93,9 +92,9 @@ export interface Task {
 }
 
 export interface Message {
-  /** The channel that it came by, and that its reply goes to. */
+  /** The channel that it came from and that gets the reply. */
   readonly source: string;
-  /** The channel's own number for it: taken once, however often it is delivered. */
+  /** The channel's id of the message: it is accepted once, however often it is delivered. */
   readonly external_id?: string;
   /** The chat: its tasks run one at a time and in order. */
   readonly lane: string;
@@ -103,34 +102,34 @@ export interface Message {
   readonly user?: string;
   /** The skill that restricts the task. */
   readonly skill?: string;
-  /** What the channel has to know of it when it is answered. */
+  /** Data that the channel needs to answer it. */
   readonly origin?: string;
   /** Files that came with it, as JSON. */
   readonly files?: string;
   /** Undo these changes instead of asking the model. */
   readonly undoes?: UndoWish;
-  /** Not before this time. What is behind it in the lane waits too. */
+  /** Earliest start. Later tasks of the lane wait too. */
   readonly run_at?: number;
 }
 
-/** The changes of a run as a person was shown them. */
+/** A request to undo the changes of a run, as shown to a person. */
 export interface UndoWish {
   readonly run_id: string;
-  /** Of what was shown: the changes are not undone where they have become others. */
+  /** Digest of what was shown: nothing is undone if the changes differ by then. */
   readonly digest: string;
 }
 
 export interface Ingested {
   readonly task_id: string;
   readonly run_id: string;
-  /** The message had been taken before; these are its ids. */
+  /** The message was accepted before; these are its ids. */
   readonly duplicate: boolean;
 }
 
 interface Closing {
-  /** Recorded before the task's own last event, which the store adds. */
+  /** Recorded before the task's last event, which the store adds. */
   readonly events?: readonly EventDraft[];
-  /** Takes the task that has waited longest, in the same commit. */
+  /** Also claims the task that has waited longest, in the same transaction. */
   readonly take_next?: boolean;
 }
 
@@ -138,47 +137,47 @@ export type Finish = Closing &
   (
     | { readonly outcome: "done"; readonly reply: string }
     | { readonly outcome: "failed" | "dead" | "cancelled"; readonly error: string; readonly reply?: string }
-    /** Waits for a person. Its lane waits with it; nothing holds it. */
+    /** Waits for a person, without a worker. Its lane waits too. */
     | { readonly outcome: "parked" }
     | { readonly outcome: "retry"; readonly error: string; readonly retry_at: number }
   );
 
 export interface Beat {
-  /** Those of `held` that the worker has no longer. */
+  /** Leases in `held` that the worker has lost. */
   readonly lost: readonly LeaseKey[];
-  /** Those of `held` whose task a person wants stopped. */
+  /** Leases in `held` whose task a person wants to stop. */
   readonly cancelled: readonly (LeaseKey & { readonly by: string })[];
 }
 
 export interface Inbox {
   ingest(message: Message): Promise<Ingested>;
-  /** Up to `slots` tasks, at most one of each lane, those that waited longest first. */
+  /** Claims up to `slots` tasks, at most one per lane, longest waiting first. */
   claim(worker: string, slots: number): Promise<readonly Lease[]>;
   setState(lease: Lease, state: WorkingState): Promise<void>;
-  /** Ends the task or puts it back, and frees its lane. A retry stays at the head of its lane. */
+  /** Ends or requeues the task, and releases its lane. A retry stays at the head of its lane. */
   finish(lease: Lease, finish: Finish): Promise<{ readonly next: Lease | undefined }>;
   /**
-   * Says that the worker lives and what it holds; gives those of `held` that it has lost. A lane in its name that it does
-   * not know of is freed (a claim that was stored although its answer got lost), at the second beat after it was taken.
+   * Reports that the worker is alive and which leases it has; returns those that it has lost. A lane leased to it that
+   * it does not know of (a claim whose answer was lost) is released at the second heartbeat after the claim.
    */
   heartbeat(worker: string, held: readonly LeaseKey[]): Promise<Beat>;
   /**
-   * For whoever saw the worker end. Gives the number of lanes that were freed. `blameless`: it was ended on purpose (a
-   * stop that would not wait), so no task that it held counts a crash.
+   * For the supervisor, when a worker has ended. Returns the number of released lanes. `blameless`: the worker was
+   * ended on purpose (a forced shutdown), so its tasks do not count a crash.
    */
   releaseWorker(worker: string, options?: { readonly blameless?: boolean }): Promise<number>;
-  /** When the next task may begin that nobody holds; null: none waits. For whoever would wait until then. */
+  /** When the next unclaimed task may start; null: no task waits. */
   nextReadyAt(): Promise<number | null>;
   /**
-   * Frees the lanes of workers that were silent for longer than this, and ends approvals whose time is over; gives the
-   * number of both. What waits only because the clock was set back may begin. Anybody may call it.
+   * Releases the lanes of workers without a heartbeat for `leaseMs`, and ends expired approvals; returns the number of
+   * both. Tasks that wait only because the clock was set back become ready. Any worker may call it.
    */
   recover(leaseMs: number): Promise<number>;
 }
 
 export interface TaskPage {
   readonly tasks: readonly Task[];
-  /** Give it as `after` for the next page; null: there is none. */
+  /** Pass it as `after` for the next page; null: no more pages. */
   readonly next: number | null;
 }
 
@@ -191,21 +190,21 @@ export interface AuditRow {
 export interface TaskDetails {
   readonly task: Task;
   readonly audit: readonly AuditRow[];
-  /** The last reply, whether it was sent already or not. */
+  /** The last reply, sent or not. */
   readonly reply: string | null;
   readonly reply_sent_at: number | null;
-  /** What the channel has not taken: answers, files and questions that wait for it, or were given up. */
+  /** Answers, files and approval requests that wait to be sent or are undeliverable. */
   readonly unsent: readonly Unsent[];
 }
 
-/** Something that is not sent. */
+/** An unsent message. */
 interface Unsent {
   readonly kind: Outgoing["kind"];
   readonly channel: string;
   readonly attempts: number;
-  /** Why the last attempt was in vain; null: there was none. */
+  /** Why the last attempt failed; null: not tried yet. */
   readonly error: string | null;
-  /** When it is tried next; null: it was given up. */
+  /** Time of the next attempt; null: undeliverable. */
   readonly next_at: number | null;
 }
 
@@ -216,16 +215,16 @@ export interface TaskFilter {
   readonly after?: number;
 }
 
-/** What became of asking: it is so now; it will be soon (`stopping`: a worker has it in hand); or why not. */
+/** Result of a request: done; `stopping`: a worker is running the task and will end it; or refused, with the reason. */
 export type TaskAnswer =
   | { readonly outcome: "done" | "stopping"; readonly task: Task }
   | { readonly outcome: "refused"; readonly task: Task; readonly why: string };
 
-/** What the queue holds, for people and for `/metrics`. Its cost does not grow with the tasks that are over. */
+/** Counts of the queue, for people and for `/metrics`. The cost does not grow with the number of ended tasks. */
 export interface QueueCounts {
-  /** Tasks that are not over, and dead letters. States without any are left out. */
+  /** Tasks that have not ended, and dead letters. States without tasks are left out. */
   readonly by_state: Readonly<Partial<Record<TaskState, number>>>;
-  /** Of the task that has waited longest to begin; null: none waits. */
+  /** Time of the task that has waited longest to start; null: none waits. */
   readonly oldest_queued_at: number | null;
   readonly unsent: number;
   readonly oldest_unsent_at: number | null;
@@ -237,18 +236,18 @@ export interface Tasks {
   list(options: TaskFilter): Promise<TaskPage>;
   get(task_id: string): Promise<TaskDetails | undefined>;
   counts(): Promise<QueueCounts>;
-  /** Stops it: at once where nobody has it in hand; else its worker is told. Undefined: there is no such task. */
+  /** Stops it: at once if no worker is running it; otherwise its worker is told. Undefined: the task does not exist. */
   cancel(task_id: string, by: string): Promise<TaskAnswer | undefined>;
-  /** Puts one that failed, was given up or cancelled back into the queue, behind what waits in its chat. */
+  /** Requeues a failed, dead-lettered or cancelled task, behind the waiting tasks of its chat. */
   retry(task_id: string, by: string): Promise<TaskAnswer | undefined>;
-  /** Sends what was given up again: the answer, files and open questions. */
+  /** Sends undeliverable messages again: the answer, files and open approval requests. */
   resend(task_id: string, by: string): Promise<TaskAnswer | undefined>;
-  /** A dead letter that nobody will look at again. Its record stays. */
+  /** Discards a failed task or dead letter. Its audit log stays. */
   drop(task_id: string, by: string): Promise<TaskAnswer | undefined>;
 }
 
 export interface RecordedEvent {
-  /** Rises over all runs in the order of recording. */
+  /** Increases over all runs in recording order. */
   readonly position: number;
   readonly event: RuntimeEvent;
 }
@@ -260,11 +259,11 @@ export interface EventFilter {
 }
 
 export interface Events {
-  /** The first `limit` events after a position, over all runs unless one is named. Throws where one is damaged. */
+  /** The first `limit` events after a position, of all runs unless one is named. Throws if one is damaged. */
   read(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedEvent[]>;
   /** The last `limit` of them, oldest first. */
   last(filter: EventFilter): Promise<readonly RecordedEvent[]>;
-  /** Both are for readers of several runs: a damaged row is reported in its place, and the others follow. */
+  /** This and `lastRows` are for readers of several runs: a damaged row is reported in its place instead of thrown. */
   rows(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedRow[]>;
   lastRows(filter: EventFilter): Promise<readonly RecordedRow[]>;
   /** The audit records of calls, newest first. */
@@ -272,7 +271,7 @@ export interface Events {
 }
 
 export interface Calls {
-  /** What a finished call gave back, so that it need not run again after a crash. */
+  /** The result of a finished call, so that it does not run again after a crash. */
   result(call: { readonly run_id: string; readonly tool_call_id: string }): Promise<ToolCallResult | undefined>;
 }
 
@@ -280,8 +279,8 @@ export interface KeyValues {
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string): Promise<void>;
   /**
-   * Changes one value and records what follows from it, in one commit; no other writer comes between. `change` only
-   * computes. A value that it leaves out stays as it is.
+   * Changes one value and records the resulting events in one transaction, without interleaved writes. `change` must be
+   * pure. If it returns no value, the old one is kept.
    */
   update<Result>(key: string, change: (value: string | undefined) => KeptChange<Result>): Promise<Result>;
 }
@@ -289,7 +288,7 @@ export interface KeyValues {
 export interface KeptChange<Result> {
   readonly result: Result;
   readonly value?: string;
-  /** Recorded in the chain of the service itself, which belongs to no task and is never pruned. */
+  /** Recorded in the chain of the service, which belongs to no task and is never pruned. */
   readonly events?: readonly ServiceEvent[];
 }
 

@@ -1,10 +1,10 @@
 import { ToolError } from "@autonous/runtime";
-import type { MemoryKeeper } from "@autonous/runtime";
+import type { MemoryKeeper } from "@autonous/runtime/internal";
 
-/** Gives a store's memory to `work`, for as long as that takes. */
+/** Runs `work` with the memory of an open store. */
 type WithMemory = <Result>(work: (memory: MemoryKeeper) => Promise<Result>) => Promise<Result>;
 
-/** The memory as tools get it: when the store fails, they can tell why. */
+/** The memory for tools: store errors become tool errors with the reason. */
 export function toolMemory(withMemory: WithMemory): MemoryKeeper {
   const use: WithMemory = async (work) => {
     try {
@@ -25,9 +25,9 @@ export function toolMemory(withMemory: WithMemory): MemoryKeeper {
   };
 }
 
-const HINT = "Go on without the memory; have somebody look at the store (`autonous doctor`).";
+const HINT = "Continue without the memory; ask the user to check the store (`autonous doctor`).";
 
-/** The memory of a state folder, opened at each use: most programs use it never, and the others seldom. */
+/** The memory of a state folder. Opens the store at each use, because most programs never need it. */
 export function memoryOf(state_dir: string): MemoryKeeper {
   return toolMemory(async (work) => {
     const { databaseFile, openStore } = await import("./open-store.ts");

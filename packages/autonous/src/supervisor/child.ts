@@ -5,7 +5,7 @@ import { WORKER_NAME } from "./messages.ts";
 import { OutputLines } from "./output-lines.ts";
 
 export interface ChildProgram {
-  /** The program that the worker is, its words, and the flags that Node needs for it. */
+  /** The worker's program, its arguments, and the Node flags for it. */
   readonly program: string;
   readonly words: readonly string[];
   readonly flags: readonly string[];
@@ -15,9 +15,9 @@ export interface ChildProgram {
 export interface ChildOptions extends ChildProgram {
   readonly worker: string;
   readonly onMessage: (message: FromWorker) => void;
-  /** A line of what it wrote, to whichever of its two outputs. */
+  /** A line from stdout or stderr. */
   readonly onLine: (line: string) => void;
-  /** It cannot be spoken to, but lives. */
+  /** The process is alive, but messages do not reach it. */
   readonly onProblem: (problem: Error) => void;
 }
 
@@ -26,13 +26,13 @@ export interface Child {
   readonly worker: string;
   readonly pid: number | undefined;
   tell(message: ToWorker): void;
-  /** Ends it at once. */
+  /** Kills it at once. */
   kill(): void;
-  /** How it ended, as people say it; it could not be started at all, for one. */
+  /** How it ended, for messages; for example, that it could not be started. */
   readonly ended: Promise<string>;
 }
 
-/** What the process wrote last arrives after its end; longer than this nobody waits for it. */
+/** The last output arrives after the exit: maximum wait for it. */
 const LAST_WORDS_MS = 50;
 
 export function startChild(options: ChildOptions): Child {
@@ -45,7 +45,7 @@ export function startChild(options: ChildOptions): Child {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
   } catch (error) {
-    return unstarted(worker, error as Error); // no memory for it, for one
+    return unstarted(worker, error as Error); // for example, out of memory
   }
   const closed = readLines(child, options);
   child.on("message", options.onMessage);
@@ -59,7 +59,7 @@ export function startChild(options: ChildOptions): Child {
   return {
     worker,
     pid: child.pid,
-    // A worker that is ending takes no messages; the next one looks for itself.
+    // An exiting worker receives no messages; the next one checks the queue at its start.
     tell: (message) => void (child.connected && child.send(message, () => undefined)),
     kill: () => void child.kill("SIGKILL"),
     ended: ended.then(async (how) => {
@@ -78,7 +78,7 @@ function notStarted({ message }: Error): string {
   return `it could not be started: ${message}`;
 }
 
-/** Gives when both outputs have come to their end. */
+/** Resolves when both outputs have ended. */
 async function readLines(child: ChildProcess, { onLine }: ChildOptions): Promise<void> {
   await Promise.all(
     [child.stdout, child.stderr].map(async (output) => {

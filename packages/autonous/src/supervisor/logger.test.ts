@@ -67,7 +67,7 @@ test("a line has its time, level, part and facts, and the file is for this user 
     { ts: "1970-01-01T00:00:00.000Z", level: "warn", part: "telegram", message: "No network", task_id: "t1" },
     { ts: "1970-01-01T00:00:00.000Z", level: "error", part: "service", message: "Over" },
   ]);
-  expect(told).toEqual(["No network", "Over"]); // what goes as it should nobody needs to be told
+  expect(told).toEqual(["No network", "Over"]); // info lines go to the file only
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
@@ -89,11 +89,11 @@ test("a line that would be too long is cut, and newlines in it do not make anoth
   open().info(`a\nb${"x".repeat(100_000)}`);
   const [line] = lines();
   expect(lines()).toHaveLength(1);
-  expect(String(line?.["message"])).toMatch(/^a\nbx+… \(\d+ characters more\)$/);
+  expect(String(line?.["message"])).toMatch(/^a\nbx+… \(\d+ more characters\)$/);
   expect(String(line?.["message"]).length).toBeLessThan(8300);
 });
 
-test("a file that is full makes room, and only so many are kept, none of them over the limit", () => {
+test("a file that is full makes room, and at most the set number is kept, none over the limit", () => {
   const { open, folder, file } = scratch();
   const logger = open({ maxBytes: 1000, kept: 3 });
   for (let i = 0; i < 100; i++) logger.info(`line ${i}`);
@@ -103,11 +103,11 @@ test("a file that is full makes room, and only so many are kept, none of them ov
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).size).toBeLessThanOrEqual(1000);
 });
 
-test("a file is gone on with at the next start, after a line that was cut off too", () => {
+test("a file is continued at the next start, after a line that was cut off too", () => {
   const { open, file } = scratch();
   open().info("one");
   const whole = readFileSync(file, "utf8");
-  writeFileSync(file, `${whole}{"ts":"19`); // killed within a write
+  writeFileSync(file, `${whole}{"ts":"19`); // killed during a write
   open().info("two");
   expect(readFileSync(file, "utf8").split("\n")).toEqual([
     whole.trimEnd(),
@@ -117,7 +117,7 @@ test("a file is gone on with at the next start, after a line that was cut off to
   ]);
 });
 
-test("a file that somebody took away is made again", () => {
+test("a deleted file is created again", () => {
   const { open, folder, lines } = scratch();
   const logger = open();
   logger.info("one");
@@ -126,7 +126,7 @@ test("a file that somebody took away is made again", () => {
   expect(lines()).toMatchObject([{ message: "two" }]);
 });
 
-test("a log that cannot be written is told of once, stops nothing, and is gone on with when it can", () => {
+test("a log that cannot be written is reported once, stops nothing, and resumes when it can", () => {
   const { open, folder, told, lines } = scratch();
   writeFileSync(folder, "a file where the folder should be");
   const logger = open();
@@ -134,13 +134,13 @@ test("a log that cannot be written is told of once, stops nothing, and is gone o
   logger.warn("two");
   logger.warn("three");
   expect(told).toEqual([
-    expect.stringMatching(/^Cannot write the log ".*service.jsonl": E.*The service goes on without it$/),
+    expect.stringMatching(/^Cannot write the log ".*service.jsonl": E.*The service continues without it$/),
     "two",
     "three",
   ]);
   rmSync(folder);
   logger.warn("four");
-  expect(told.slice(3)).toEqual(["four", expect.stringMatching(/can be written again$/)]);
+  expect(told.slice(3)).toEqual(["four", expect.stringMatching(/is writable again$/)]);
   expect(lines()).toMatchObject([{ message: "four" }]);
 });
 

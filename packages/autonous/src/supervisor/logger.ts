@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { RotatingFile } from "./rotating-file.ts";
 
-/** What a line is about, beside its words: `task_id`, `worker`, `exit_code`. */
+/** Structured fields of a log line: `task_id`, `worker`, `exit_code`. */
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
-/** One line of `service.jsonl`. The facts stand beside these. */
+/** One line of `service.jsonl`, without its facts. */
 interface LogLine {
   readonly ts: string;
   readonly level: Level;
@@ -15,20 +15,20 @@ interface LogLine {
 type Level = "info" | "warn" | "error";
 
 export interface Logger {
-  /** For the file only: what went as it should. */
+  /** For the file only: normal operation. */
   readonly info: (message: string, facts?: Facts) => void;
-  /** For people too: what they should know, and what goes on by itself. */
+  /** Also shown to the operator: problems that need no action. */
   readonly warn: (message: string, facts?: Facts) => void;
-  /** For people too: what does not go on without them. */
+  /** Also shown to the operator: problems that need action. */
   readonly error: (message: string, facts?: Facts) => void;
-  /** The same, in the name of a part of the service. */
+  /** A logger for one part of the service. */
   part(name: string): Logger;
 }
 
 export interface LoggerOptions {
   readonly folder: string;
   readonly redact: (text: string) => string;
-  /** Tells people, a line at a time. */
+  /** Shows a line to the operator. */
   readonly tell: (line: string) => void;
   readonly clock?: () => number;
   readonly maxBytes?: number;
@@ -37,15 +37,15 @@ export interface LoggerOptions {
 
 const MAX_BYTES = 10 * 1024 * 1024;
 const KEPT = 5;
-/** Longer than any sentence of ours; a stack trace fits. */
+/** Enough for a stack trace. */
 const MAX_CHARACTERS = 8192;
 
-/** Where the log of a service is. */
+/** Path of the service log. */
 export function logFile(folder: string): string {
   return join(folder, "service.jsonl");
 }
 
-/** Never throws: a log that cannot be written is told of once, and stops nothing. */
+/** Never throws: a log that cannot be written is reported once, and stops nothing. */
 export function createLogger(options: LoggerOptions): Logger & { close(): void } {
   const { folder, redact, tell, clock = Date.now, maxBytes = MAX_BYTES, kept = KEPT } = options;
   const file = new RotatingFile({ path: logFile(folder), maxBytes, kept });
@@ -65,7 +65,7 @@ export function createLogger(options: LoggerOptions): Logger & { close(): void }
     }
     if (found === problem) return;
     tell(
-      found === "" ? `The log "${logFile(folder)}" can be written again` : `${found}. The service goes on without it`,
+      found === "" ? `The log "${logFile(folder)}" is writable again` : `${found}. The service continues without it`,
     );
     problem = found;
   }
@@ -75,7 +75,7 @@ export function createLogger(options: LoggerOptions): Logger & { close(): void }
       (level: Level) =>
       (text: string, facts: Facts = {}): void => {
         const message = shorten(text);
-        // Told first: should the file block, people know.
+        // Shown before the write, in case the write blocks.
         if (level !== "info") tell(message);
         const line = { ts: new Date(clock()).toISOString(), level, part: name, message };
         write({ ...line, ...safeFacts(facts), ...line });
@@ -87,5 +87,5 @@ export function createLogger(options: LoggerOptions): Logger & { close(): void }
 }
 
 function cut(text: string): string {
-  return `${text.slice(0, MAX_CHARACTERS)}… (${text.length - MAX_CHARACTERS} characters more)`;
+  return `${text.slice(0, MAX_CHARACTERS)}… (${text.length - MAX_CHARACTERS} more characters)`;
 }

@@ -1,39 +1,39 @@
 import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 
-/** The last line that a running call has printed. Redacted; on no record. */
+/** The last line that a running call has printed. Redacted; not recorded. */
 export interface PrintedLine {
   readonly task_id: string;
   readonly tool_call_id: string;
   readonly line: string;
 }
 
-/** A tool as people see it in a list. */
+/** A tool as listed for users. */
 export interface ListedTool {
   readonly name: string;
   readonly description: string;
 }
 
-/** What the worker tells its supervisor. */
+/** Messages from the worker to its supervisor. */
 export type FromWorker =
-  /** Its loop turns and the store answers it: it does not hang. */
+  /** Heartbeat: the event loop runs and the store answers. */
   | { readonly type: "alive" }
-  /** Something was committed that others may be waiting for. */
+  /** An event was committed that other parts may wait for. */
   | { readonly type: "recorded" }
-  /** A task was done, however it ended: this worker works. */
+  /** A task ended, with any outcome: the worker works. */
   | { readonly type: "finished" }
-  /** A circuit breaker of its opened, closed, or lets one call through on trial. */
+  /** A circuit breaker opened, closed, or became half-open. */
   | { readonly type: "breaker"; readonly breaker: BreakerState }
-  /** What a command of its printed last. */
+  /** The last line that a command printed. */
   | { readonly type: "output"; readonly output: PrintedLine }
-  /** The tools that modules add to its tasks. Modules are code of the user's: only the worker loads them. */
+  /** The tools that modules add. Modules are user code: only the worker loads them. */
   | { readonly type: "module_tools"; readonly tools: readonly ListedTool[] };
 
-/** What the supervisor tells its worker. */
+/** Messages from the supervisor to its worker. */
 export type ToWorker =
-  /** There may be a task. */
+  /** A task may be waiting. */
   | { readonly type: "wake" }
-  /** Finish the task in hand and end. */
+  /** Finish the running tasks and exit. */
   | { readonly type: "drain" };
 
-/** The variable that gives a worker the name under which its supervisor knows it. */
+/** Environment variable with the worker's name. */
 export const WORKER_NAME = "AUTONOUS_WORKER_NAME";

@@ -19,7 +19,7 @@ async function sleeping(supervisor: number, words: readonly string[]): Promise<n
 
 test("a worker is ended whose supervisor is gone, also where it sleeps; any other is left alone", async () => {
   const { path } = await scratchFolder();
-  const gone = process.ppid; // whoever it is: not the parent
+  const gone = process.ppid; // any process but the parent
   const orphan = await sleeping(gone, ["worker", "--root", "/", "--state-dir", path]);
   await sleeping(process.pid, ["worker", "--state-dir", path]);
   await sleeping(gone, ["worker", "--state-dir", `${path}-of-another`]);
@@ -27,7 +27,7 @@ test("a worker is ended whose supervisor is gone, also where it sleeps; any othe
   expect(endOrphans(path)).toEqual([orphan]);
 });
 
-test("where there was no service there is nobody to end", async () => {
+test("without an earlier service no process is killed", async () => {
   const { path } = await scratchFolder();
   expect(endOrphans(`${path}/none`)).toEqual([]);
 });

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { WORKER_NAME } from "./messages.ts";
 
 /**
- * Ends the workers of a state folder whose supervisor is gone. They end themselves as soon as they notice; one that
- * sleeps or hangs does not, and may hold the store's lock for as long. Gives their numbers.
+ * Kills the workers of a state folder whose supervisor has exited. Workers exit by themselves when they notice that; one
+ * that sleeps or hangs does not, and may keep the store's lock. Returns their process ids.
  */
 export function endOrphans(state_dir: string): readonly number[] {
   const folder = realPath(state_dir);
@@ -16,7 +16,7 @@ export function endOrphans(state_dir: string): readonly number[] {
   return orphans;
 }
 
-/** A worker's name begins with the number of its supervisor, which is its parent for as long as it lives. */
+/** A worker's name begins with the process id of its supervisor, which is its parent while it lives. */
 function isOrphan(pid: number, state_dir: string): boolean {
   const words = read(pid, "cmdline").split("\0");
   if (!words.includes("worker") || words[words.indexOf("--state-dir") + 1] !== state_dir) return false;
@@ -33,7 +33,7 @@ function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
-    return ""; // gone, or another user's
+    return ""; // it has exited, or belongs to another user
   }
 }
 
@@ -50,6 +50,6 @@ function end(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it was quicker
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it has already exited
   }
 }

@@ -26,7 +26,7 @@ test("lines are the same, however the text is cut into pieces; empty ones are le
 
 test("a line without an end takes no more memory than a long one", () => {
   const lines = collect(Array.from({ length: 1000 }, () => "x".repeat(10_000)));
-  expect(lines).toEqual([`${"x".repeat(8192)}… (${10_000_000 - 8192} characters more)`]);
+  expect(lines).toEqual([`${"x".repeat(8192)}… (${10_000_000 - 8192} more characters)`]);
 });
 
 test("of lines without end a hundred a second are taken, and the others counted", () => {
@@ -37,7 +37,7 @@ test("of lines without end a hundred a second are taken, and the others counted"
   expect(lines).toHaveLength(100);
   now = 1000;
   output.take("later\n");
-  expect(lines.slice(99)).toEqual(["99", "… and 4900 lines more", "later"]);
+  expect(lines.slice(99)).toEqual(["99", "… and 4900 more lines", "later"]);
   now = -5000; // the clock was set back
   output.take("earlier\n");
   expect(lines.at(-1)).toBe("earlier");

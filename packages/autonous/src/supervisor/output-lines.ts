@@ -1,6 +1,6 @@
-/** What a line may have; the rest of it is left out. */
+/** Longer lines are truncated. */
 const MAX_CHARACTERS = 8192;
-/** How many lines are taken in a second; of the others only the number is told. */
+/** Lines per second; of further lines only the number is reported. */
 const MAX_LINES = 100;
 const WINDOW_MS = 1000;
 
@@ -9,7 +9,7 @@ export interface OutputLinesOptions {
   readonly clock?: () => number;
 }
 
-/** What a process writes, line by line, within bounds: one that writes without end costs neither memory nor disk. */
+/** Splits the output of a process into lines, within bounds, so that endless output fills neither memory nor disk. */
 export class OutputLines {
   readonly #options: OutputLinesOptions;
   #rest = "";
@@ -47,7 +47,7 @@ export class OutputLines {
   }
 
   #endLine(): void {
-    const line = this.#lost === 0 ? this.#rest : `${this.#rest}… (${this.#lost} characters more)`;
+    const line = this.#lost === 0 ? this.#rest : `${this.#rest}… (${this.#lost} more characters)`;
     this.#rest = "";
     this.#lost = 0;
     if (line.trim() === "") return;
@@ -62,7 +62,7 @@ export class OutputLines {
   }
 
   #tellDropped(): void {
-    if (this.#dropped > 0) this.#options.onLine(`… and ${this.#dropped} lines more`);
+    if (this.#dropped > 0) this.#options.onLine(`… and ${this.#dropped} more lines`);
     this.#dropped = 0;
   }
 }

@@ -3,27 +3,27 @@ import { dirname } from "node:path";
 
 export interface RotatingFileOptions {
   readonly path: string;
-  /** A file that would grow beyond it becomes `<path>.1`, the one before it `<path>.2`, and so on. */
+  /** A file that would grow beyond this size becomes `<path>.1`, the previous one `<path>.2`, and so on. */
   readonly maxBytes: number;
-  /** How many are kept, the one that is written to among them. */
+  /** Number of files kept, including the current one. */
   readonly kept: number;
 }
 
 const NEW_LINE = 10;
 
-/** Lines at the end of a file that does not grow for ever. One process writes it. */
+/** Appends lines to a file of bounded size. Only one process may write to it. */
 export class RotatingFile {
   readonly #options: RotatingFileOptions;
   #fd: number | undefined;
   #bytes = 0;
-  /** The file ends within a line: a disk became full, or whoever wrote it was killed. */
+  /** The file ends within a line: the disk was full, or the writer was killed. */
   #isCut = false;
 
   constructor(options: RotatingFileOptions) {
     this.#options = options;
   }
 
-  /** Throws what the file system has against it. The next line tries anew. */
+  /** Throws the file system error. The next line retries. */
   write(line: string): void {
     const text = Buffer.from(`${line}\n`);
     try {
@@ -32,7 +32,7 @@ export class RotatingFile {
       const written = writeSync(fd, whole);
       this.#bytes += written;
       this.#isCut = whole[written - 1] !== NEW_LINE;
-      if (written < whole.length) throw Object.assign(new Error("There was no room for the line"), { code: "ENOSPC" });
+      if (written < whole.length) throw Object.assign(new Error("No space left for the log line"), { code: "ENOSPC" });
     } catch (error) {
       this.close();
       throw error;
@@ -45,7 +45,7 @@ export class RotatingFile {
   }
 
   #fdFor(bytes: number): number {
-    // Somebody may have taken the file away: what would be written to it nobody would see.
+    // The file may have been deleted: writes to it would be lost.
     if (this.#fd !== undefined && fstatSync(this.#fd).nlink === 0) this.close();
     this.#fd ??= this.#open();
     if (this.#bytes === 0 || this.#bytes + bytes <= this.#options.maxBytes) return this.#fd;

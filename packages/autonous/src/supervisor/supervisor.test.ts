@@ -62,10 +62,10 @@ test("a worker that ends is followed at once, and with growing waits when the ne
   const { lines, ended } = watch("process.exit(3)");
   await until(() => lines.length === 4);
   expect(lines).toEqual([
-    "The worker ended (exit code 3); the next one starts at once",
-    "The worker ended (exit code 3); the next one starts in 100 ms",
-    "The worker ended (exit code 3); the next one starts in 200 ms",
-    "The worker ended (exit code 3); the next one starts in 400 ms",
+    "The worker exited (exit code 3); restarting at once",
+    "The worker exited (exit code 3); restarting in 100 ms",
+    "The worker exited (exit code 3); restarting in 200 ms",
+    "The worker exited (exit code 3); restarting in 400 ms",
   ]);
   expect(new Set(ended).size).toBe(4);
 });
@@ -73,7 +73,7 @@ test("a worker that ends is followed at once, and with growing waits when the ne
 test("a worker that ends after it has done a task is followed at once, however often", async () => {
   const { lines, recorded } = watch("process.send({ type: 'finished' }, () => process.exit(3))");
   await until(() => lines.length === 4);
-  expect(lines).toEqual(lines.map(() => "The worker ended (exit code 3); the next one starts at once"));
+  expect(lines).toEqual(lines.map(() => "The worker exited (exit code 3); restarting at once"));
   expect(recorded()).toBeGreaterThanOrEqual(4);
 });
 
@@ -90,10 +90,10 @@ test("a worker that never stays up is given up with its last words, and tried ag
   const { why, pid } = supervisor.status();
   expect(pid).toBeNull();
   expect(why).toBe(
-    "the worker ended 3 times in a row without having done anything, at last by exit code 3; it said: no disk | no luck",
+    "the worker exited 3 times in a row without finishing a task, the last time with exit code 3; output: no disk | no luck",
   );
   expect(lines.at(-1)).toMatch(
-    /^No task is done: the worker ended 3 times .* every 0.2 seconds; .* SIGHUP to process \d+$/,
+    /^No tasks are running: the worker exited 3 times .* every 0.2 seconds; .* SIGHUP to process \d+$/,
   );
   expect(logged().at(-1)).toMatchObject({ level: "error", part: "service", how: "exit code 3", ends_in_a_row: 3 });
   expect(logged().filter(({ part, message }) => part === "worker" && message === "no luck")).toHaveLength(3);
@@ -104,17 +104,17 @@ test("a worker that never stays up is given up with its last words, and tried ag
 test("a worker that was given up counts as well again once it has done a task", async () => {
   const script = `
     import { existsSync, writeFileSync } from "node:fs";
-    const mark = process.argv[1] + ".mended";
+    const mark = process.argv[1] + ".fixed";
     if (!existsSync(mark)) process.exit(3);
     ${ALIVE} process.send({ type: 'alive' }); process.on('message', () => process.send({ type: 'finished' }));`;
-  const folder = mkdtempSync(join(tmpdir(), "autonous-mended-"));
+  const folder = mkdtempSync(join(tmpdir(), "autonous-fixed-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const program = join(folder, "worker.mjs");
   writeFileSync(program, script);
   const { supervisor, lines } = watch("", { program, maxEnds: 2, givenUpWaitMs: 3_600_000 });
   await until(() => supervisor.status().state === "given_up");
-  writeFileSync(`${program}.mended`, "");
-  supervisor.restart(); // by SIGHUP: nobody waits for an hour
+  writeFileSync(`${program}.fixed`, "");
+  supervisor.restart(); // by SIGHUP: no wait for an hour
   await until(() => supervisor.status().pid !== null);
   expect(supervisor.status().state).toBe("given_up"); // it has not shown anything yet
   await until(() => {
@@ -122,7 +122,7 @@ test("a worker that was given up counts as well again once it has done a task", 
     return supervisor.status().state === "working";
   });
   expect(supervisor.status().why).toBeNull();
-  expect(lines.at(-1)).toBe("The worker works again: tasks are done");
+  expect(lines.at(-1)).toBe("The worker recovered; tasks run again");
 });
 
 // oxfmt-ignore
@@ -136,7 +136,7 @@ test.each(HANGING)("a worker that $title is ended and replaced", async ({ progra
   const { lines, ended } = watch(program);
   await until(() => lines.length === 2);
   expect(lines[0]).toContain("The worker hangs");
-  expect(lines[1]).toBe("The worker ended (SIGKILL); the next one starts at once");
+  expect(lines[1]).toBe("The worker exited (SIGKILL); restarting at once");
   expect(ended[0]).not.toContain("blameless");
 });
 
@@ -164,15 +164,15 @@ test("a worker that cannot be started is tried again", async () => {
   // No argument of a program may be so long.
   const { lines, ended } = watch(ALIVE, { words: ["x".repeat(1_000_000)] });
   await until(() => lines.length === 2);
-  expect(lines[0]).toMatch(/^The worker ended \(it could not be started: .*E2BIG.*\); the next one starts at once$/);
+  expect(lines[0]).toMatch(/^The worker exited \(it could not be started: .*E2BIG.*\); restarting at once$/);
   expect(lines[1]).toContain("100 ms");
   expect(ended).toHaveLength(2);
 });
 
-test("what goes wrong when a worker is seen off is told, and keeps nobody from starting the next", async () => {
+test("what goes wrong when a worker is seen off is reported, and the next one still starts", async () => {
   const { lines } = watch("process.exit(3)", { onWorkerEnd: () => Promise.reject(new Error("the store is locked")) });
   await until(() => lines.length === 6);
-  expect(lines[0]).toBe("What the ended worker held could not be freed: the store is locked");
+  expect(lines[0]).toBe("Cannot release the tasks of the exited worker: the store is locked");
   expect(lines[5]).toContain("200 ms");
 });
 
@@ -200,7 +200,7 @@ test("a worker that crashes while it drains is blamed", async () => {
   expect(ended).toEqual([expect.stringMatching(/^[\d-]+$/)]);
 });
 
-test("a worker that is ended at once while it drains keeps nobody waiting", async () => {
+test("a worker that is ended at once while it drains delays nothing", async () => {
   const { supervisor, ended, recorded } = watch(`${ALIVE} process.send({ type: 'recorded' })`);
   await until(() => recorded() === 1);
   const stopped = supervisor.stop(3_600_000);
@@ -239,8 +239,8 @@ class SlowGoodbye {
 
 // oxfmt-ignore
 const ASKED_LATE = [
-  { title: "ended",       maxEnds: 100, told: "The worker ended (exit code 3); the next one starts at once" },
-  { title: "is given up", maxEnds: 1,   told: "No task is done: " },
+  { title: "ended",       maxEnds: 100, told: "The worker exited (exit code 3); restarting at once" },
+  { title: "is given up", maxEnds: 1,   told: "No tasks are running: " },
 ];
 
 test.each(ASKED_LATE)(
@@ -254,7 +254,7 @@ test.each(ASKED_LATE)(
       maxEnds,
       givenUpWaitMs: 3_600_000,
     });
-    const started = (): unknown[] => logged().filter(({ message }) => message === "A worker was started");
+    const started = (): unknown[] => logged().filter(({ message }) => message === "Worker started");
     await until(() => goodbye.count === 1);
 
     supervisor.restart();
@@ -271,7 +271,7 @@ test.each(ASKED_LATE)(
   },
 );
 
-test("a restart while a worker is seen off starts nobody once the supervisor is stopped", async () => {
+test("a restart while a worker is seen off starts no worker once the supervisor is stopped", async () => {
   const goodbye = new SlowGoodbye();
   const { supervisor, logged } = watch("process.exit(3)", { onWorkerEnd: goodbye.onWorkerEnd });
   await until(() => goodbye.count === 1);
@@ -280,7 +280,7 @@ test("a restart while a worker is seen off starts nobody once the supervisor is 
   goodbye.say();
   await stopped;
   expect(supervisor.status()).toMatchObject({ state: "stopped", pid: null });
-  expect(logged().filter(({ message }) => message === "A worker was started")).toHaveLength(1);
+  expect(logged().filter(({ message }) => message === "Worker started")).toHaveLength(1);
 });
 
 test("a supervisor that is stopped while it waits for the next start does not start it", async () => {

@@ -8,76 +8,76 @@ import { GIVEN_UP_WAIT_MS, MAX_ENDS, waitBefore } from "./restarts.ts";
 export interface SupervisorOptions extends ChildProgram {
   readonly onRecorded: () => void;
   /**
-   * A worker has ended, however; what it held can be given to the next one. `blameless`: it was ended on purpose, and
-   * its tasks had no part in it.
+   * A worker exited for any reason; its tasks can go to the next one. `blameless`: the supervisor killed it on purpose,
+   * so its tasks did not cause the exit.
    */
   readonly onWorkerEnd: (worker: string, options: { readonly blameless: boolean }) => Promise<void>;
-  /** A circuit breaker of the worker changed. Those of a worker that ended are gone with it. */
+  /** A circuit breaker of the worker changed. Breakers do not outlive their worker. */
   readonly onBreaker?: (breaker: BreakerState) => void;
   /** A command of the worker printed something. */
   readonly onOutput?: (output: PrintedLine) => void;
   /** A worker has loaded its modules. */
   readonly onModuleTools?: (tools: readonly ListedTool[]) => void;
   readonly logger: Logger;
-  /** How long a worker that is replaced may finish what it has in hand. */
+  /** How long a worker that is replaced may take to finish its running tasks. */
   readonly drainMs: number;
-  /** How often the worker is looked at. Default: every second. */
+  /** Interval of the health check. Default: every second. */
   readonly checkMs?: number;
-  /** After so many ends in a row a worker is given up. */
+  /** After this many exits in a row the state is `given_up`. */
   readonly maxEnds?: number;
-  /** How long one that was given up is left alone. */
+  /** Pause between restarts in the state `given_up`. */
   readonly givenUpWaitMs?: number;
 }
 
 /**
- * starting: a process is there and was not heard of yet → working, waiting.
- * working: it was heard of → waiting, or starting when it is replaced.
- * waiting: it has ended; the next one starts soon → starting, given_up.
- * given_up: so many have ended in a row that the next one starts seldom, or when somebody says so; until one works.
- * stopped: no other is started.
+ * starting: a process exists and has not reported yet → working, waiting.
+ * working: it has reported → waiting, or starting when it is replaced.
+ * waiting: it has exited; the next one starts soon → starting, given_up.
+ * given_up: too many exited in a row; the next one starts rarely, or on request, until one works.
+ * stopped: no further worker is started.
  */
 type WorkerState = "starting" | "working" | "waiting" | "given_up" | "stopped";
 
 export interface WorkerStatus {
   readonly state: WorkerState;
   readonly pid: number | null;
-  /** How many have ended that should not have. */
+  /** Number of unexpected exits. */
   readonly ends: number;
-  /** Why the last one ended, and what it said. Null when all is well. */
+  /** Why the last one exited, and its output. Null when the worker is healthy. */
   readonly why: string | null;
 }
 
 const CHECK_MS = 1000;
 /**
- * A worker that was not heard of at so many checks in a row hangs. Counted in checks and not in time, so that a worker
+ * A worker that sent no heartbeat for this many checks in a row hangs. Counted in checks and not in time, so that a worker
  * is not blamed for the time in which this process itself, or the whole machine, was asleep.
  */
 const HUNG_CHECKS = 15;
 /** For a child that has not reported since its start: on a busy machine that takes long, and a new one would not be faster. */
 const STARTING_CHECKS = 120;
-/** A worker that lived so long did not fail by starting. */
+/** A worker that ran this long started successfully. */
 const STABLE_MS = 30_000;
-/** How many of a worker's last lines are told when it is given up. */
+/** Number of output lines that are reported when the worker keeps exiting. */
 const LAST_LINES = 5;
 
 interface Running {
   readonly child: Child;
   readonly startedAt: number;
   readonly lines: string[];
-  /** It was told to end: the next one is not counted as a restart. */
+  /** It was asked to exit: the next one does not count as a restart. */
   isReplaced: boolean;
-  /** It was ended by us and not by what it did. */
+  /** The supervisor killed it on purpose. */
   isBlameless: boolean;
-  /** It had ended already when somebody wanted another: the next one does not wait. */
+  /** It had already exited when a restart was requested: the next one starts at once. */
   isFollowedAtOnce: boolean;
 }
 
-/** Keeps one worker running: starts it again when it ends, with growing waits, and ends it when it hangs. */
+/** Keeps one worker running: restarts it with growing waits when it exits, and kills it when it hangs. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   #state: WorkerState = "stopped";
   #running: Running | undefined;
-  /** It has ended, and is being seen off: the next one starts after that. */
+  /** It has exited and its tasks are being released: the next one starts after that. */
   #leaving: Running | undefined;
   #over: Promise<void> = Promise.resolve();
   #started = 0;
@@ -106,7 +106,7 @@ export class Supervisor {
     this.#running?.child.tell({ type: "wake" });
   }
 
-  /** Replaces the worker once it has finished what it has in hand. One that was given up is started again at once. */
+  /** Replaces the worker once its running tasks are finished. In the state `given_up`, starts one at once. */
   restart(): void {
     if (this.#state === "stopped") return;
     if (this.#leaving !== undefined) this.#leaving.isFollowedAtOnce = true;
@@ -114,7 +114,7 @@ export class Supervisor {
     else void this.#drain(this.#running, this.#options.drainMs);
   }
 
-  /** Lets the worker finish what it has in hand for so long, then ends it. Starts no other. */
+  /** Gives the worker this long to finish its running tasks, then kills it. Starts no further worker. */
   async stop(deadlineMs: number): Promise<void> {
     this.#state = "stopped";
     clearInterval(this.#check);
@@ -123,7 +123,7 @@ export class Supervisor {
     await this.#over;
   }
 
-  /** Ends the worker at once. */
+  /** Kills the worker at once. */
   kill(): void {
     if (this.#running !== undefined) endOnPurpose(this.#running);
   }
@@ -150,14 +150,14 @@ export class Supervisor {
         if (lines.length > LAST_LINES) lines.shift();
         log.warn(line, { worker });
       },
-      onProblem: ({ message }) => log.warn(`The worker cannot be reached: ${message}`, { worker }),
+      onProblem: ({ message }) => log.warn(`Cannot reach the worker: ${message}`, { worker }),
     });
     const marks = { isReplaced: false, isBlameless: false, isFollowedAtOnce: false };
     const running: Running = { child, startedAt: Date.now(), lines, ...marks };
     this.#running = running;
     this.#state = "starting";
     this.#silentChecks = 0;
-    this.#options.logger.info("A worker was started", { worker, pid: child.pid ?? null });
+    this.#options.logger.info("Worker started", { worker, pid: child.pid ?? null });
     this.#over = child.ended.then((how) => this.#afterEnd(running, how));
   }
 
@@ -176,9 +176,9 @@ export class Supervisor {
     return this.#endsInARow >= (this.#options.maxEnds ?? MAX_ENDS);
   }
 
-  /** It works: should it end now, the next one need not wait. */
+  /** The worker works: if it exits now, the next one starts without a wait. */
   #prove(): void {
-    if (this.#isGivenUp()) this.#options.logger.warn("The worker works again: tasks are done");
+    if (this.#isGivenUp()) this.#options.logger.warn("The worker recovered; tasks run again");
     this.#endsInARow = 0;
     this.#why = null;
   }
@@ -201,8 +201,8 @@ export class Supervisor {
     try {
       await this.#options.onWorkerEnd(worker, { blameless: running.isBlameless });
     } catch (error) {
-      // The lanes are freed anyway once the worker has been silent for the time of a lease.
-      this.#options.logger.warn(`What the ended worker held could not be freed: ${(error as Error).message}`, {
+      // The lanes are freed anyway when the worker's lease expires.
+      this.#options.logger.warn(`Cannot release the tasks of the exited worker: ${(error as Error).message}`, {
         worker,
       });
     }
@@ -212,20 +212,20 @@ export class Supervisor {
     const waitMs = isFollowedAtOnce ? 0 : waitBefore(this.#endsInARow);
     const when = waitMs === 0 ? "at once" : `in ${waitMs} ms`;
     this.#state = "waiting";
-    this.#why = `the worker ended (${how})`;
-    this.#options.logger.warn(`The worker ended (${how}); the next one starts ${when}`, { worker, how });
+    this.#why = `the worker exited (${how})`;
+    this.#options.logger.warn(`The worker exited (${how}); restarting ${when}`, { worker, how });
     if (waitMs === 0) this.#spawn();
     else this.#next = setTimeout(() => this.#spawn(), waitMs);
   }
 
   #giveUp({ child: { worker }, lines, isFollowedAtOnce }: Running, how: string): void {
     const waitMs = this.#options.givenUpWaitMs ?? GIVEN_UP_WAIT_MS;
-    const said = lines.length === 0 ? "it said nothing" : `it said: ${lines.join(" | ")}`;
+    const said = lines.length === 0 ? "no output" : `output: ${lines.join(" | ")}`;
     this.#state = "given_up";
-    this.#why = `the worker ended ${this.#endsInARow} times in a row without having done anything, at last by ${how}; ${said}`;
+    this.#why = `the worker exited ${this.#endsInARow} times in a row without finishing a task, the last time with ${how}; ${said}`;
     this.#options.logger.error(
-      `No task is done: ${this.#why}. Messages are still taken in, and a worker is tried every ${waitMs / 1000} seconds; ` +
-        `to try at once, put right what it says and send SIGHUP to process ${process.pid}`,
+      `No tasks are running: ${this.#why}. Messages are still accepted, and a restart is tried every ${waitMs / 1000} seconds; ` +
+        `to retry now, fix the cause and send SIGHUP to process ${process.pid}`,
       { worker, how, ends_in_a_row: this.#endsInARow },
     );
     if (isFollowedAtOnce) this.#spawn();
@@ -244,10 +244,9 @@ export class Supervisor {
     this.#silentChecks = 0;
     const { worker } = running.child;
     const seconds = Math.round((checks * (this.#options.checkMs ?? CHECK_MS)) / 1000);
-    this.#options.logger.warn(
-      `The worker hangs: nothing was heard of it for ${seconds} seconds. It is ended and started again`,
-      { worker },
-    );
+    this.#options.logger.warn(`The worker hangs: no heartbeat for ${seconds} seconds. Killing and restarting it`, {
+      worker,
+    });
     running.child.kill();
   }
 }

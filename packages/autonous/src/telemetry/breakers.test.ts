@@ -4,7 +4,7 @@ import { scratchFolder } from "../../../../test/support/scratch.ts";
 import { openStore } from "../store/open-store.ts";
 import { BreakerBoard, readBreakers } from "./breakers.ts";
 
-test("what the worker tells of its breakers is kept for others to read, until the worker is gone", async () => {
+test("the breaker states of the worker are stored for other processes to read, until the worker exits", async () => {
   const { path } = await scratchFolder();
   const store = await openStore({ file: join(path, "autonous.db"), clock: Date.now });
   onTestFinished(() => store.close());
@@ -26,11 +26,11 @@ test("what the worker tells of its breakers is kept for others to read, until th
   expect(log).toEqual([]);
 });
 
-test("a store that cannot be written is told, and nothing else happens", async () => {
+test("a store that cannot be written is logged, and nothing else happens", async () => {
   const log: string[] = [];
   const kv = { get: () => Promise.resolve(undefined), set: () => Promise.reject(new Error("full")) };
   const board = new BreakerBoard({ kv, log: (line) => log.push(line) });
   board.put({ provider: "h m", state: "closed", failures_in_a_row: 0 });
   await board.close();
-  expect(log).toEqual(["The state of the circuit breakers cannot be kept: full"]);
+  expect(log).toEqual(["Cannot store the state of the circuit breakers: full"]);
 });

@@ -6,11 +6,11 @@ const KEY = "breakers";
 
 interface BreakerBoardOptions {
   readonly kv: Pick<KeyValues, "get" | "set">;
-  /** Told when they cannot be written down. */
+  /** Called when the states cannot be stored. */
   readonly log: (line: string) => void;
 }
 
-/** The circuit breakers of the worker that runs now, kept where `doctor` finds them. */
+/** The circuit breakers of the worker that runs now, stored so that `doctor` can read them. */
 export class BreakerBoard {
   readonly #options: BreakerBoardOptions;
   readonly #breakers = new Map<string, BreakerState>();
@@ -29,13 +29,13 @@ export class BreakerBoard {
     this.#write();
   }
 
-  /** The worker is gone, and what it had found out with it. */
+  /** Called when the worker has exited: its breakers are gone too. */
   clear(): void {
     this.#breakers.clear();
     this.#write();
   }
 
-  /** When everything is written down. */
+  /** Resolves once everything is stored. */
   async close(): Promise<void> {
     await this.#written;
   }
@@ -47,11 +47,11 @@ export class BreakerBoard {
       .then(async () => {
         if ((await kv.get(KEY)) !== text) await kv.set(KEY, text);
       })
-      .catch((error: unknown) => log(`The state of the circuit breakers cannot be kept: ${(error as Error).message}`));
+      .catch((error: unknown) => log(`Cannot store the state of the circuit breakers: ${(error as Error).message}`));
   }
 }
 
-/** As the service wrote them down last. They mean something only while it runs. */
+/** The states that the service stored last. Meaningful only while it runs. */
 export async function readBreakers(kv: Pick<KeyValues, "get">): Promise<readonly BreakerState[]> {
   // If damaged, none are known: the service writes them again with the next change.
   return parseKept((await kv.get(KEY)) ?? "[]", areBreakers) ?? [];

@@ -1,4 +1,4 @@
-/** Whether the environment names a collector, in the variables that every program with OpenTelemetry knows. */
+/** Whether the standard OpenTelemetry variables name a collector. */
 export function hasCollector(environment: NodeJS.ProcessEnv): boolean {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = environment;
   const isOff = environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true";

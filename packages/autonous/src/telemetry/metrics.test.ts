@@ -1,4 +1,5 @@
-import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { EventMetrics } from "./metrics.ts";
 import { Registry } from "./registry.ts";
@@ -25,7 +26,7 @@ function audit(fields: object = {}): object {
   return { version: "1.0.0", duration_ms: 20, result, policy: { decision: "ALLOW" }, ...fields };
 }
 
-test("the life of a task is counted and timed: its wait, its attempts, its end", () => {
+test("the wait, attempts and end of a task are counted and timed", () => {
   const has = told(
     event("task.queued", 1000, { source: "http" }),
     event("task.started", 1400, { attempt: 1 }),
@@ -47,7 +48,7 @@ test("the life of a task is counted and timed: its wait, its attempts, its end",
     expect({ line, told: has(line) }).toEqual({ line, told: true });
 });
 
-test("a task that a person retries is a retry and no new message, also for a process that saw nothing before", () => {
+test("a manual retry counts as a retry and not as a new message, also in a process that saw no earlier events", () => {
   const retried = [
     event("task.queued", 9000, { source: "http", by: "ada" }),
     event("task.started", 9500, { attempt: 1, retries: 1 }),
@@ -68,7 +69,7 @@ test("a task that a person retries is a retry and no new message, also for a pro
   expect(afterRestart("autonous_task_wait_seconds_sum 0.5")).toBe(true);
 });
 
-test("a dead letter that is dropped has ended once", () => {
+test("a dropped dead letter counts as ended once", () => {
   const has = told(
     event("task.queued", 0),
     event("task.dead_lettered", 1),
@@ -78,7 +79,7 @@ test("a dead letter that is dropped has ended once", () => {
   expect(has('autonous_tasks_ended_total{outcome="cancelled"} 0')).toBe(true);
 });
 
-test("calls are counted by tool and outcome; a name that no tool has is other", () => {
+test("calls are counted by tool and outcome; unknown tool names count as other", () => {
   const refused = { ok: false, exit_code: null, error_code: "ToolNotAllowed", stdout_ref: null };
   const unknown = { ok: false, exit_code: null, error_code: "UnknownTool", stdout_ref: null };
   const has = told(
@@ -137,7 +138,7 @@ test("the model's tokens, cost and failures are counted under its name", () => {
     expect({ line, told: has(line) }).toEqual({ line, told: true });
 });
 
-test("an event that is not as it should be does no harm", () => {
+test("malformed events are tolerated", () => {
   const odd = [null, 7, "x", [], { audit: 3 }, { usage: "x" }];
   const types = [
     "tool_call.failed",

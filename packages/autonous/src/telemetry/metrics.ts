@@ -1,7 +1,8 @@
-import type { AuditRecord, EventType, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { AuditRecord, EventType } from "@autonous/runtime/internal";
 import type { Registry } from "./registry.ts";
 
-/** What is remembered of tasks and runs that are under way. The oldest give way: their times are not measured then. */
+/** Running tasks and runs kept in memory. The oldest are evicted; their durations are then not measured. */
 const MOST_REMEMBERED = 50_000;
 
 type Payload = RuntimeEvent["payload"];
@@ -11,7 +12,7 @@ interface TaskTimes {
   startedMs?: number;
 }
 
-/** How a task ends, as its state is called then. */
+/** The final state of a task, by event. */
 // oxfmt-ignore
 const TASK_ENDS: Partial<Record<EventType, string>> = {
   "task.completed":     "done",
@@ -29,16 +30,16 @@ const ANSWERS: Partial<Record<EventType, string>> = {
 
 const EFFECTS = ["ALLOW", "DENY", "REQUIRE_CONFIRMATION"] as const;
 
-/** Counts what is recorded. Never throws: an event that is not as it should be counts for as much as it says. */
+/** Counts recorded events. Never throws: of a malformed event, the readable fields count. */
 export class EventMetrics {
   readonly #registry: Registry;
   readonly #tasks = new Map<string, TaskTimes>();
-  /** The model that a run asks. */
+  /** The model of each run. */
   readonly #models = new Map<string, string>();
 
   constructor(registry: Registry) {
     this.#registry = registry;
-    // What has not happened yet is 0 rather than missing: a rate can be told from the first time on.
+    // Start at 0 instead of missing: then the first occurrence shows in a rate.
     for (const outcome of Object.values(TASK_ENDS)) registry.add("autonous_tasks_ended_total", { outcome }, 0);
     for (const effect of EFFECTS) registry.add("autonous_decisions_total", { effect }, 0);
     for (const answer of Object.values(ANSWERS)) registry.add("autonous_approvals_total", { answer }, 0);
@@ -61,7 +62,7 @@ export class EventMetrics {
     const ms = Date.parse(ts);
     const times = this.#tasks.get(task_id);
     if (type === "task.queued") {
-      // One that a person put back is not a new message: it counts where it is taken again.
+      // A manual retry is not a new message; it counts as an attempt.
       if (payload["by"] === undefined)
         registry.add("autonous_tasks_queued_total", { channel: textOf(payload["source"]) });
       remember(this.#tasks, task_id, { queuedMs: ms });
@@ -74,7 +75,7 @@ export class EventMetrics {
       }
     }
     const outcome = TASK_ENDS[type];
-    // A dead letter that is dropped had ended before.
+    // A dropped dead letter was already counted as ended.
     if (outcome === undefined || payload["dropped"] === true) return;
     registry.add("autonous_tasks_ended_total", { outcome });
     this.#tasks.delete(task_id);
@@ -90,7 +91,7 @@ export class EventMetrics {
 
   #model({ type, run_id, payload }: RuntimeEvent): void {
     const registry = this.#registry;
-    // Without either, its run began before this process did.
+    // Without either, the run began before this process.
     const model = textOf(payload["provider"] ?? payload["from"] ?? this.#models.get(run_id));
     if (type === "model.switched") remember(this.#models, run_id, textOf(payload["to"]));
     const outcome = type === "model.completed" ? "ok" : textOf(payload["reason"] ?? payload["code"]);
@@ -109,7 +110,7 @@ export class EventMetrics {
   #call(payload: Payload): void {
     const registry = this.#registry;
     const audit = Object(payload["audit"]) as Partial<AuditRecord>;
-    // Without a version there was no such tool, and its name is whatever somebody wrote.
+    // Without a version the tool does not exist, and its name is free text from the caller.
     const tool = typeof audit.version === "string" ? textOf(payload["tool_name"]) : "other";
     registry.add("autonous_tool_calls_total", { tool, outcome: audit.result?.error_code ?? "ok" });
     const decision = audit.policy?.decision;

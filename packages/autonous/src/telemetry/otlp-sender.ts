@@ -7,10 +7,10 @@ import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { EventSpan } from "./spans.ts";
 import type { SpanSender } from "./traces.ts";
 
-/** How long a collector may take to answer, retries included: a process that is to end may have to wait for that. */
+/** Timeout of a collector, retries included. Short, because a process that shuts down may have to wait for it. */
 const TIMEOUT_MS = 3000;
 
-/** Sends by OTLP over HTTP, as JSON. The exporter reads where to, with what headers, from the usual variables. */
+/** Sends OTLP over HTTP, as JSON. The exporter reads the endpoint and headers from the standard variables. */
 export function createOtlpSender(environment: NodeJS.ProcessEnv): SpanSender {
   const exporter = new OTLPTraceExporter(
     isSet(environment["OTEL_EXPORTER_OTLP_TIMEOUT"]) ? {} : { timeoutMillis: TIMEOUT_MS },
@@ -27,7 +27,7 @@ export function createOtlpSender(environment: NodeJS.ProcessEnv): SpanSender {
         ({ code, error }) => {
           const outcome: number = code;
           if (outcome === 0) resolve();
-          else reject(error ?? new Error("the collector did not take them"));
+          else reject(error ?? new Error("the collector rejected them"));
         },
       );
       await promise;
@@ -45,7 +45,7 @@ function serviceName(environment: NodeJS.ProcessEnv): string {
   return name === "" ? (resourceAttributes(attributes)["service.name"] ?? "autonous") : name;
 }
 
-/** `key=value,key=value`, each percent-encoded. A pair that cannot be read is left out, as the specification asks. */
+/** `key=value,key=value`, each percent-encoded. Unreadable pairs are skipped, as the specification requires. */
 function resourceAttributes(text = ""): Readonly<Record<string, string>> {
   const pairs = text.split(",").map((pair) => /^\s*([^=\s]+)\s*=(.*)$/s.exec(pair));
   return Object.fromEntries(
@@ -54,7 +54,7 @@ function resourceAttributes(text = ""): Readonly<Record<string, string>> {
       try {
         return [[pair[1] ?? "", decodeURIComponent((pair[2] ?? "").trim())]];
       } catch {
-        return []; // a "%" that encodes nothing
+        return []; // an invalid percent-encoding
       }
     }),
   );
@@ -89,7 +89,7 @@ function readable(span: EventSpan, resource: Resource): ReadableSpan {
   };
 }
 
-/** The library wants lists that it could change. */
+/** The library expects mutable arrays. */
 function withLists(attributes: EventSpan["attributes"]): Record<string, string | number | string[]> {
   const entries = Object.entries(attributes);
   return Object.fromEntries(

@@ -10,7 +10,7 @@ function linesOf(registry: Registry, name: string): string[] {
     .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`) || line.startsWith(`${name}_`));
 }
 
-test("every metric is told with its help and its type, also where there is no value yet", () => {
+test("every metric is reported with its help and type, also without a value yet", () => {
   const text = new Registry().text();
   for (const [name, { type }] of Object.entries(METRICS)) {
     expect(text).toMatch(new RegExp(`^# HELP ${name} \\S.*\\n# TYPE ${name} ${type}$`, "m"));
@@ -18,7 +18,7 @@ test("every metric is told with its help and its type, also where there is no va
   expect(text.endsWith("\n")).toBe(true);
 });
 
-test("names and labels are what Prometheus takes, counters end in _total, and only histograms have buckets", () => {
+test("names and labels are valid for Prometheus, counters end in _total, and only histograms have buckets", () => {
   for (const [name, row] of Object.entries(METRICS)) {
     expect(name).toMatch(/^autonous_[a-z_]+$/);
     expect(name.endsWith("_total")).toBe(row.type === "counter");
@@ -28,7 +28,7 @@ test("names and labels are what Prometheus takes, counters end in _total, and on
   }
 });
 
-test("counters rise, by what is a number above 0", () => {
+test("counters only rise, by finite numbers above 0", () => {
   const registry = new Registry();
   for (const amount of [1, 2.5, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])
     registry.add("autonous_model_cost_total", { model: "m" }, amount);
@@ -48,13 +48,13 @@ test("a histogram counts each value in every bucket that it fits in", () => {
   expect(lines.at(-1)).toBe("autonous_task_wait_seconds_count 4");
 });
 
-/** The other direction of the format: what a scraper makes of a label's value. */
+/** Unescapes a label's value, as a scraper does. */
 function readValue(line: string): string {
   const [, inside = ""] = /^[a-z_]+\{model="((?:[^"\\\n]|\\[\\"n])*)"\} \d+$/.exec(line) ?? [];
   return inside.replaceAll(/\\(.)/g, (_, each: string) => (each === "n" ? "\n" : each));
 }
 
-test("whatever a label holds, its line is one line and reads back as it was", () => {
+test("any label value stays on one line and can be read back unchanged", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (model) => {
       const registry = new Registry();
@@ -65,7 +65,7 @@ test("whatever a label holds, its line is one line and reads back as it was", ()
   );
 });
 
-test("a metric has a bounded number of series: what comes then is other, and nothing is lost", () => {
+test("a metric has a bounded number of series: further ones count as other, and no count is lost", () => {
   const registry = new Registry();
   for (let i = 0; i < 2000; i++) registry.add("autonous_tool_calls_total", { tool: `t${i}`, outcome: "ok" });
   registry.add("autonous_tool_calls_total", { tool: "t1", outcome: "ok" });

@@ -6,7 +6,7 @@ type OfType<Type extends string> = {
   [Name in MetricName]: (typeof METRICS)[Name]["type"] extends Type ? Name : never;
 }[MetricName];
 
-/** So many combinations of labels at most for each metric: whatever comes then is counted as `other`. */
+/** Label combinations per metric, at most; further ones count as `other`. */
 const MOST_SERIES = 500;
 
 interface Histogram {
@@ -15,12 +15,12 @@ interface Histogram {
   count: number;
 }
 
-/** The numbers behind `/metrics`, in memory. They begin at 0 with the process, which Prometheus knows how to read. */
+/** The numbers behind `/metrics`, in memory. They start at 0 with the process; Prometheus handles such resets. */
 export class Registry {
   readonly #values = new Map<MetricName, Map<string, number>>();
   readonly #histograms = new Map<MetricName, Map<string, Histogram>>();
 
-  /** Adds to a counter. An amount that is no number, or below 0, is not added: counters only rise. */
+  /** Adds to a counter. Ignores an amount that is not finite or is negative: counters only rise. */
   add<Name extends OfType<"counter">>(name: Name, labels: Labels<Name>, amount = 1): void {
     if (!(amount >= 0 && Number.isFinite(amount))) return;
     const series = mapOf(this.#values, name);
@@ -28,7 +28,7 @@ export class Registry {
     series.set(key, (series.get(key) ?? 0) + amount);
   }
 
-  /** For a counter that somebody else counts. */
+  /** Sets a counter that is counted elsewhere. */
   total<Name extends OfType<"counter">>(name: Name, labels: Labels<Name>, value: number): void {
     const series = mapOf(this.#values, name);
     series.set(roomFor(series, name, labels), value);
@@ -39,13 +39,13 @@ export class Registry {
     series.set(roomFor(series, name, labels), value);
   }
 
-  /** Forgets a gauge, so that what is gone is not told any more. */
+  /** Removes all values of a gauge, so that outdated ones are no longer reported. */
   clear(name: OfType<"gauge">): void {
     this.#values.delete(name);
   }
 
   observe<Name extends OfType<"histogram">>(name: Name, labels: Labels<Name>, seconds: number): void {
-    if (!(seconds >= 0 && Number.isFinite(seconds))) return; // clocks can be set back
+    if (!(seconds >= 0 && Number.isFinite(seconds))) return; // the clock may have been set back
     const { buckets } = METRICS[name];
     const series = mapOf(this.#histograms, name);
     const key = roomFor(series, name, labels);
@@ -86,7 +86,7 @@ function roomFor(
   return series.has(key) || series.size < MOST_SERIES ? key : labelText(name, () => "other");
 }
 
-/** `tool="ls",outcome="ok"`: in the order of the table, so that the same labels are the same text. */
+/** `tool="ls",outcome="ok"`: in the order of the table, so that equal labels give equal text. */
 function labelText(name: MetricName, valueOf: (label: string) => string): string {
   return METRICS[name].labels.map((label) => `${label}="${escapeLabel(valueOf(label))}"`).join(",");
 }

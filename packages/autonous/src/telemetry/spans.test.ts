@@ -1,4 +1,5 @@
-import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { SpanMaker } from "./spans.ts";
 import type { EventSpan } from "./spans.ts";
@@ -88,11 +89,11 @@ test("a run becomes invoke_agent with chat and execute_tool in it, with the time
   });
 });
 
-test("nothing that was said, no argument and no message is in a span", async () => {
+test("spans contain no prompts, replies, arguments or messages", async () => {
   expect(JSON.stringify(await spansOf(RUN.map((draft) => event(draft))))).not.toContain("SECRET");
 });
 
-test("wherever another process takes over, the spans are the same: one trace", async () => {
+test("wherever another process takes over, the spans are the same and form one trace", async () => {
   const events = RUN.map((draft) => event(draft));
   const whole = await spansOf(events);
   for (let cut = 0; cut <= events.length; cut++) {
@@ -112,7 +113,7 @@ const NAMES = [
 ];
 
 for (const { provider, name, model } of NAMES) {
-  test(`the model "${provider}" is told as ${model} of ${name}`, async () => {
+  test(`the model "${provider}" is reported as ${model} of ${name}`, async () => {
     const [agent] = await spansOf([
       event({ id: "a", type: "agent.started", at: 0, payload: { provider } }),
       event({ id: "b", type: "agent.completed", at: 1, parent: "a" }),
@@ -121,7 +122,7 @@ for (const { provider, name, model } of NAMES) {
   });
 }
 
-test("what is no trace id becomes one, always the same", async () => {
+test("an invalid trace id becomes a valid one, always the same", async () => {
   for (const trace_id of ["", "mine", "0".repeat(32), "A".repeat(32)]) {
     const made = await Promise.all(
       [1, 2].map(() => spansOf([event({ id: "m", type: "model.completed", at: 1 }, trace_id)])),
@@ -133,7 +134,7 @@ test("what is no trace id becomes one, always the same", async () => {
   }
 });
 
-test("a name that a model made up is not told", async () => {
+test("a tool name that the model invented is not reported", async () => {
   const audit = { ...DENIED, version: null };
   const [call] = await spansOf([
     event({ id: "x", type: "tool_call.failed", at: 5, payload: { tool_name: "tell bob: SECRET", audit } }),
@@ -142,7 +143,7 @@ test("a name that a model made up is not told", async () => {
   expect(JSON.stringify(call)).not.toContain("SECRET");
 });
 
-test("an end whose start is nowhere to be found, and a clock that was set back, give what can be told", async () => {
+test("an end event without its start, and a clock that was set back, still give a span", async () => {
   const [call, model] = await spansOf([
     event({ id: "x", type: "tool_call.failed", at: 5, parent: "gone" }),
     event({ id: "y", type: "model.failed", at: 5, parent: "gone", payload: { latency_ms: -10, code: "Timeout" } }),

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
-import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { AuditRecord } from "@autonous/runtime/internal";
 
-/** A span before it is put into anybody's format. Times are milliseconds since the epoch. */
+/** A span, independent of any wire format. Times are milliseconds since the epoch. */
 export interface EventSpan {
   readonly name: string;
   readonly kind: "internal" | "client";
@@ -11,29 +12,29 @@ export interface EventSpan {
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, string | number | readonly string[]>>;
-  /** The code of the error, where it ended in one. */
+  /** The error code, if the span ended in an error. */
   readonly error_type?: string;
 }
 
 type Started = Pick<RuntimeEvent, "event_id" | "type" | "ts" | "parent_id"> & {
-  /** Of `agent.started`: who is asked. */
+  /** `agent.started` only: the provider in use. */
   readonly provider?: string;
 };
 
 export interface SpanMakerOptions {
-  /** Finds an event of a run that this process has not seen: a task that was begun before it. */
+  /** Looks up an event that this process has not seen, of a task that began before it. */
   readonly findEvent: (run_id: string, event_id: string) => Promise<RuntimeEvent | undefined>;
 }
 
-/** Starts that are remembered; the oldest give way, and are looked up again. */
+/** Start events kept in memory; the oldest are evicted and looked up again when needed. */
 const MOST_STARTS = 20_000;
 
 const STARTS = new Set(["agent.started", "turn.started", "tool_call.started"]);
 
 /**
- * Turns what is recorded into spans after the conventions of OpenTelemetry for generative AI: `invoke_agent` holds
- * `chat` and `execute_tool`. Ids come from the ids of events: a task that went on after a crash gives one trace,
- * whichever process tells of it. Holds no text that was said, no arguments and no results.
+ * Turns events into spans by the OpenTelemetry conventions for generative AI: `invoke_agent` contains
+ * `chat` and `execute_tool`. Span ids derive from event ids, so a task that resumed after a crash stays one trace,
+ * whichever process reports it. Spans contain no prompts, no replies, no arguments and no results.
  */
 export class SpanMaker {
   readonly #findEvent: SpanMakerOptions["findEvent"];
@@ -43,7 +44,7 @@ export class SpanMaker {
     this.#findEvent = findEvent;
   }
 
-  /** The span that the event ends, if it ends one. Throws when an event has to be looked up and cannot be. */
+  /** The span that the event ends, if it ends one. Throws if the lookup of an event fails. */
   async take(event: RuntimeEvent): Promise<EventSpan | undefined> {
     if (STARTS.has(event.type)) this.#remember(startOf(event));
     if (event.type === "turn.completed") this.#forget(event.parent_id);
@@ -106,7 +107,7 @@ export class SpanMaker {
     const started = await this.#startAbove(event, "tool_call.started");
     const agent = await this.#agentAbove(event);
     if (started !== undefined) this.#forget(started.event_id);
-    // Without a version there was no such tool, and its name is whatever a model wrote.
+    // Without a version the tool does not exist, and its name is free text from the model.
     const tool = typeof audit.version === "string" ? (textOf(payload["tool_name"]) ?? "other") : "other";
     const startedAt = started?.ts ?? audit.ts_start ?? event.ts;
     const { decision, rule } = audit.policy ?? {};
@@ -135,13 +136,13 @@ export class SpanMaker {
     return await this.#startAbove(event, "agent.started");
   }
 
-  /** Goes up by `parent_id` to the next event of that type. */
+  /** Follows `parent_id` up to the nearest event of that type. */
   async #startAbove({ run_id, parent_id }: RuntimeEvent, type: string): Promise<Started | undefined> {
     let above = parent_id;
     for (let steps = 0; above !== null && steps < MOST_STEPS; steps++) {
       const started: Started | undefined = this.#starts.get(above) ?? (await this.#lookUp(run_id, above));
       if (started === undefined || started.type === type) return started;
-      if (type === "tool_call.started") return undefined; // what ends a call stands right below its start
+      if (type === "tool_call.started") return undefined; // the end of a call is a direct child of its start
       above = started.parent_id;
     }
     return undefined;
@@ -166,7 +167,7 @@ export class SpanMaker {
   }
 }
 
-/** Call, turn, agent, and what they are part of: a chain that is longer was made up. */
+/** Call, turn, agent and their parents: a longer chain is not genuine. */
 const MOST_STEPS = 10;
 
 function startOf({ event_id, type, ts, parent_id, payload }: RuntimeEvent): Started {
@@ -176,7 +177,7 @@ function startOf({ event_id, type, ts, parent_id, payload }: RuntimeEvent): Star
 
 interface About {
   readonly name: string;
-  /** The event that the span has its id from. */
+  /** The event that the span id derives from. */
   readonly id_of: string;
   readonly startMs: number;
   readonly parent?: Started | undefined;
@@ -189,14 +190,14 @@ function about(event: RuntimeEvent, { name, id_of, startMs, parent }: About) {
     trace_id: traceIdOf(event.trace_id),
     span_id: spanIdOf(id_of),
     ...(parent === undefined ? {} : { parent_span_id: spanIdOf(parent.event_id) }),
-    startMs: Math.min(startMs, endMs), // a clock may have been set back in between
+    startMs: Math.min(startMs, endMs), // the clock may have been set back
     endMs,
   };
 }
 
 const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 
-/** Callers may name their traces as they like; what is no trace id becomes one. */
+/** Callers may use any text as trace id; invalid ones are hashed into a valid id. */
 function traceIdOf(trace_id: string): string {
   return TRACE_ID.test(trace_id) ? trace_id : hash("sha256", trace_id, "hex").slice(0, 32);
 }
@@ -205,7 +206,7 @@ function spanIdOf(event_id: string): string {
   return hash("sha256", event_id, "hex").slice(0, 16);
 }
 
-/** Our names of providers, as the conventions call them. */
+/** Our provider names, mapped to those of the conventions. */
 // oxfmt-ignore
 const PROVIDERS: Readonly<Record<string, string>> = {
   anthropic:     "anthropic",
@@ -214,7 +215,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   google:        "gcp.gemini",
 };
 
-/** `anthropic:claude-x` is the model `claude-x` of anthropic; of `compatible:m@http://…` the server is not told. */
+/** `anthropic:claude-x` is the model `claude-x` of anthropic; of `compatible:m@http://…` the server is left out. */
 function modelOf(setting: string | undefined): Readonly<Record<string, string>> {
   if (setting === undefined) return {};
   const [, provider = setting, model] = /^([a-z-]+):(.+)$/s.exec(setting) ?? [];
@@ -222,7 +223,7 @@ function modelOf(setting: string | undefined): Readonly<Record<string, string>> 
   return { "gen_ai.provider.name": PROVIDERS[provider] ?? provider, "gen_ai.request.model": name };
 }
 
-/** Which attribute tells which count. */
+/** The attribute of each count. */
 const USAGE = [
   ["gen_ai.usage.input_tokens", "input_tokens"],
   ["gen_ai.usage.output_tokens", "output_tokens"],

@@ -62,7 +62,7 @@ async function open(variables: Readonly<Record<string, string>>, log: string[] =
     log: (line) => log.push(line),
     findEvent: () => Promise.resolve(undefined),
   });
-  if (traces === undefined) throw new Error("There is a collector, and no traces");
+  if (traces === undefined) throw new Error("Traces were not opened");
   return traces;
 }
 
@@ -128,10 +128,10 @@ test("a collector that refuses costs the spans and one line in the log", async (
   for (let i = 0; i < 600; i++) traces.observe(event(`m${i}`, "model.completed", null));
   await traces.close();
   expect(received.length).toBeGreaterThan(0);
-  expect(log).toEqual([expect.stringMatching(/^Traces cannot be sent: .*Spans are dropped until they can$/)]);
+  expect(log).toEqual([expect.stringMatching(/^Cannot send traces: .*Spans are dropped until sending recovers$/)]);
 });
 
-test("a collector that is not there keeps nobody waiting", async () => {
+test("an unreachable collector delays nothing", async () => {
   const traces = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
   for (let i = 0; i < 100_000; i++) traces.observe(event(`m${i}`, "model.completed", null));
   await traces.close();
@@ -148,7 +148,7 @@ const ENVIRONMENTS = [
 ];
 
 for (const { environment, has } of ENVIRONMENTS) {
-  test(`with ${JSON.stringify(environment)} there is ${has ? "a" : "no"} collector`, () => {
+  test(`${JSON.stringify(environment)} ${has ? "names a" : "names no"} collector`, () => {
     expect(hasCollector(environment)).toBe(has);
   });
 }

@@ -5,52 +5,52 @@ import type { EventSpan, SpanMakerOptions } from "./spans.ts";
 
 export interface TracesOptions extends SpanMakerOptions {
   readonly environment: NodeJS.ProcessEnv;
-  /** Told once that spans cannot be sent, and once that they can again. */
+  /** Called once when sending fails, and once when it recovers. */
   readonly log: (line: string) => void;
 }
 
 /** Spans on their way to a collector. */
 export interface Traces {
-  /** Never throws, never waits. Events of a run have to come in their order. */
+  /** Never throws, never waits. Events of a run have to arrive in order. */
   observe(event: RuntimeEvent): void;
-  /** Sends what is still here, for a moment. */
+  /** Sends the remaining spans, with a short timeout. */
   close(): Promise<void>;
 }
 
-/** Puts spans into a collector's format and sends them. */
+/** Converts spans to the collector's format and sends them. */
 export interface SpanSender {
-  /** Throws when they were not taken. */
+  /** Throws if the collector did not accept them. */
   send(spans: readonly EventSpan[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** As the specification of OpenTelemetry has it for batches of spans. */
+/** The default batch interval of the OpenTelemetry specification. */
 const EVERY_MS = 5000;
 const A_BATCH = 512;
 const MOST_WAITING = 2048;
-/** How long an end waits for a collector. */
+/** How long shutdown waits for the collector. */
 const LAST_MS = 2000;
 
-/** Undefined where no collector is configured: nothing of it is loaded then. */
+/** Undefined if no collector is configured; the OpenTelemetry packages are then not loaded. */
 export async function openTraces(options: TracesOptions): Promise<Traces | undefined> {
   if (!hasCollector(options.environment)) return undefined;
   try {
     const { createOtlpSender } = await import("./otlp-sender.ts");
     return new BatchedTraces(createOtlpSender(options.environment), options);
   } catch (error) {
-    options.log(`Traces are not sent: ${(error as Error).message}`);
+    options.log(`Traces are off: ${(error as Error).message}`);
     return undefined;
   }
 }
 
-/** Gathers spans and sends them some at a time, one request after the other. A collector that is down costs spans only. */
+/** Batches spans and sends one request at a time. A collector that is down costs nothing but spans. */
 class BatchedTraces implements Traces {
   readonly #sender: SpanSender;
   readonly #maker: SpanMaker;
   readonly #log: (line: string) => void;
   readonly #timer: NodeJS.Timeout;
   #waiting: EventSpan[] = [];
-  /** What makes spans of events, one after the other. */
+  /** The queue that turns events into spans, in order. */
   #making: Promise<void> = Promise.resolve();
   #unmade = 0;
   #sending: Promise<void> | undefined;
@@ -64,7 +64,7 @@ class BatchedTraces implements Traces {
   }
 
   observe(event: RuntimeEvent): void {
-    if (this.#unmade >= MOST_WAITING * 10) return; // events come faster than their starts can be looked up
+    if (this.#unmade >= MOST_WAITING * 10) return; // events arrive faster than their starts can be looked up
     this.#unmade += 1;
     this.#making = this.#making.then(async () => await this.#make(event));
   }
@@ -91,7 +91,7 @@ class BatchedTraces implements Traces {
       if (span === undefined || this.#waiting.length >= MOST_WAITING) return;
       this.#waiting.push(span);
     } catch (error) {
-      this.#tell(`Cannot make a span of event ${event.event_id}: ${(error as Error).message}`);
+      this.#tell(`Cannot create a span for event ${event.event_id}: ${(error as Error).message}`);
     }
     if (this.#waiting.length >= A_BATCH) void this.#flush();
   }
@@ -109,13 +109,13 @@ class BatchedTraces implements Traces {
       await this.#sender.send(spans);
       this.#tell("");
     } catch (error) {
-      this.#tell(`Traces cannot be sent: ${(error as Error).message}. Spans are dropped until they can`);
+      this.#tell(`Cannot send traces: ${(error as Error).message}. Spans are dropped until sending recovers`);
     }
   }
 
   #tell(problem: string): void {
     const isNew = (problem === "") !== (this.#problem === "");
     this.#problem = problem;
-    if (isNew) this.#log(problem === "" ? "Traces are sent again" : problem);
+    if (isNew) this.#log(problem === "" ? "Sending traces recovered" : problem);
   }
 }

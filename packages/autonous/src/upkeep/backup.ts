@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { verifyAudit } from "@autonous/runtime";
 import {
   isInside,
   parseEvent,
@@ -9,8 +10,7 @@ import {
   replaceHead,
   runsWithHeads,
   summarizeRun,
-  verifyAudit,
-} from "@autonous/runtime";
+} from "@autonous/runtime/internal";
 import type { AuditVerdict } from "@autonous/runtime";
 import { Mirror } from "../queue/mirror.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
@@ -25,18 +25,23 @@ import { runFolders } from "./run-folders.ts";
 import { verifyState } from "./verify-state.ts";
 import { cutLines, wholeLines } from "./whole-lines.ts";
 
-/** What a backup does not hold, and why. */
+/** What a backup leaves out. */
 const LEFT_OUT: readonly string[] = [
   "http.token (a secret; a new one is made at the next start)",
   "logs/ (the service's own log)",
-  "your own configuration and trust ($XDG_CONFIG_HOME/autonous), keys in the environment",
+  "chat-history.jsonl (input history of the interactive chat)",
+  "your own configuration ($XDG_CONFIG_HOME/autonous) and trust decisions ($XDG_STATE_HOME/autonous/trust)",
+  "keys in the environment",
 ];
 
-/** Beside the database, the runs and what undo needs. In a state folder that is named `.agent` lies the project's configuration. */
+/**
+ * Copied in addition to the database, the runs and the undo data. A state folder named `.agent` also contains the
+ * project's config.json.
+ */
 const FOLDERS = ["pruned", "open-approvals"] as const;
 const FILES = ["grants.json", "config.json"] as const;
 
-/** All that a backup holds. What else lies in its folder was not put there by one, and is not restored. */
+/** Everything that a backup contains. Other files in a backup folder do not come from `backUp` and are not restored. */
 export const BACKED_UP: readonly string[] = ["autonous.db", "runs", "undo", ...FOLDERS, ...FILES];
 
 export interface BackupReport extends Pick<Manifest, "made_at" | "runs" | "records" | "problems" | "left_out"> {
@@ -44,22 +49,24 @@ export interface BackupReport extends Pick<Manifest, "made_at" | "runs" | "recor
 }
 
 /**
- * Makes a whole copy of a state folder while a service may run on it: the database as of one instant, every run's files
- * as far as the database goes, and what undo needs. It gets its name when it has been checked. Throws `CannotBackUp`.
+ * Makes a complete copy of a state folder, even while a service runs on it: a snapshot of the database, every run's
+ * files up to that snapshot, and the undo data. The copy gets its final name after it was verified. Throws
+ * `CannotBackUp`.
  */
 export async function backUp(place: StatePlace, target: string): Promise<BackupReport> {
   const above = dirname(resolve(target));
-  if (!existsSync(above)) throw new CannotBackUp(`Cannot make the backup "${target}": there is no folder "${above}"`);
+  if (!existsSync(above))
+    throw new CannotBackUp(`Cannot make the backup "${target}": the folder "${above}" does not exist`);
   const folder = join(realpathSync(above), basename(resolve(target)));
-  if (existsSync(folder)) throw new CannotBackUp(`Cannot make the backup "${folder}": there is something of that name`);
+  if (existsSync(folder)) throw new CannotBackUp(`Cannot make the backup "${folder}": it already exists`);
   if (isInside(place.state_dir, folder))
     throw new CannotBackUp(
-      `Cannot make the backup "${folder}": it would lie in what it is a copy of; choose another place`,
+      `Cannot make the backup "${folder}": it is inside the state folder; choose another location`,
     );
   const release = holdUpkeep(place.state_dir);
   if (release === undefined)
     throw new CannotBackUp(
-      "Cannot make a backup now: another process removes old runs, or makes one too. Try again in a moment",
+      "Cannot make a backup now: another process is pruning or making a backup. Try again in a moment",
     );
   try {
     return await inPartial(folder, async ({ made, keep }) => {
@@ -76,7 +83,7 @@ async function fill(place: StatePlace, made: string): Promise<Omit<BackupReport,
   const { state_dir, heads, store, clock } = place;
   const made_at = new Date(clock()).toISOString();
   const then = passingFolder(made, "heads");
-  // How far the chains go before anything is copied: the copy has to reach at least that far.
+  // Read the heads before copying anything: the copied chains must reach at least these.
   for (const run_id of runsWithHeads(heads, state_dir)) {
     const head = readHead(heads, run_id, state_dir);
     if (typeof head === "object") replaceHead(then, { ...head, state_dir: made });
@@ -93,7 +100,10 @@ async function fill(place: StatePlace, made: string): Promise<Omit<BackupReport,
   }
 }
 
-/** A backup has its own heads: the runs that it is a copy of may have gone on since. Its database is not opened: that would change it. */
+/**
+ * Uses the heads in the backup's manifest: the original runs may have grown since. Does not open its database, because
+ * that would change it.
+ */
 export async function verifyBackup(folder: string): Promise<AuditVerdict> {
   const manifest = readManifest(folder);
   const real = realpathSync(folder);
@@ -106,10 +116,10 @@ export async function verifyBackup(folder: string): Promise<AuditVerdict> {
   }
 }
 
-/** What tells of something is copied before that, so that nothing is told of that is not there. */
+/** Copies references before the files that they refer to, so that the copy has no dangling reference. */
 async function copyFiles(from: string, to: string): Promise<void> {
   mkdirSync(join(to, "undo", "logs"), { recursive: true, mode: 0o700 });
-  // A log that is still written becomes one that is put away: a change that was under way is none in the copy.
+  // A log still being written is copied as a closed one: a change that was in progress is not part of the copy.
   for (const folder of ["open", "logs"])
     for (const name of namesIn(join(from, "undo", folder))) {
       const target = join(to, "undo", "logs", `${basename(name, ".jsonl").split("@")[0] ?? name}.jsonl`);
@@ -129,15 +139,15 @@ async function copyFiles(from: string, to: string): Promise<void> {
   for (const name of FILES) await copyOne(join(from, name), join(to, name));
 }
 
-/** The database is the truth, as of its instant: files that went on after it are cut, those that lag are completed. */
+/** The database snapshot decides: truncates files that are ahead of it, and completes files that lag behind. */
 async function levelFiles(copy: Store, state_dir: string, clock: () => number): Promise<void> {
   for await (const { run_id, lastMs } of runFolders(state_dir)) {
     if (lastMs === undefined || !(await copy.upkeep.knows(run_id))) continue;
     const last = (await copy.events.lastRows({ run_id, limit: 1 }))[0]?.seq ?? 0;
     await cutLines(join(state_dir, "runs", run_id, "events.jsonl"), last);
   }
-  const heads = passingFolder(state_dir, "level"); // those of the copy are none that anybody keeps
-  // What could not be written is missing in the copy, and is found when it is checked.
+  const heads = passingFolder(state_dir, "level"); // temporary: the copy's heads are not kept
+  // Write errors are not logged here: verifying the copy finds what is missing.
   const mirror = new Mirror({ store: copy, state_dir, heads, clock, is_copy: true, log: () => undefined });
   await mirror.catchUp();
   await mirror.save();

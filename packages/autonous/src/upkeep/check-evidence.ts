@@ -7,28 +7,29 @@ import {
   readLines,
   readRecordKey,
   sealOf,
-} from "@autonous/runtime";
-import type { AuditProblem, AuditVerdict, RuntimeEvent } from "@autonous/runtime";
+} from "@autonous/runtime/internal";
+import type { AuditVerdict, RuntimeEvent } from "@autonous/runtime";
+import type { AuditProblem } from "@autonous/runtime/internal";
 import { fingerprintOf, hashOfLine, signedText } from "./evidence.ts";
 import type { Fields, Link, Seal } from "./evidence.ts";
 
-/** Where an exported record comes from: an event of a run, by its number, with its id and its hash. */
+/** The event that an exported record comes from. */
 interface Origin {
   readonly event_id: string;
   readonly hash: string;
 }
 
 export interface EvidenceVerdict extends AuditVerdict {
-  /** Of the key that signed, where the seal is there and right. */
+  /** Fingerprint of the signing key, if the seal exists and its signature is valid. */
   readonly key?: string;
-  /** By run and number, to compare with the original record. */
+  /** By run id and event number, for comparison with the original audit log. */
   readonly origins: ReadonlyMap<string, ReadonlyMap<number, Origin>>;
 }
 
-/** Lines read to find out what a file is: the first of them may be damaged. */
+/** Lines read to detect the kind of a file: the first ones may be damaged. */
 const MOST_LOOKED_AT = 100;
 
-/** export: a line of it is linked as those of an export are. record: a line is an event. neither: nothing says what it is. */
+/** export: a line has the link of an exported record. record: a line is an event. neither: unknown content. */
 export async function kindOfFile(file: string): Promise<"export" | "record" | "neither"> {
   let looked = 0;
   for await (const lines of readLines(file))
@@ -40,7 +41,7 @@ export async function kindOfFile(file: string): Promise<"export" | "record" | "n
   return "neither";
 }
 
-/** Checks an export anywhere. `key`: the fingerprint that the signature has to be of. */
+/** Checks an export on any machine, without a state folder. `key`: fingerprint of the required signing key. */
 export async function verifyEvidence(file: string, key?: string): Promise<EvidenceVerdict> {
   const check = new EvidenceCheck();
   for await (const lines of readLines(file))
@@ -73,7 +74,7 @@ class EvidenceCheck {
     if (value === undefined || link === undefined)
       return this.#report(this.#seq + 1, `line ${this.#line} is not ${problem ?? "an exported record"}`);
     this.#records++;
-    if (this.#sealed !== undefined) this.#report(link.seq, "stands after the seal: it was added");
+    if (this.#sealed !== undefined) this.#report(link.seq, "comes after the seal: it was added later");
     if (link.seq !== this.#seq + 1) this.#report(link.seq, `expected record ${this.#seq + 1} here, found ${link.seq}`);
     else if (link.prev_hash !== this.#last) this.#report(link.seq, "does not follow from the record before it");
     const { export: _, ...record } = value;
@@ -85,7 +86,7 @@ class EvidenceCheck {
     this.#last = claimed;
   }
 
-  /** What the line says is what the event of the original record says, whose hash it carries. */
+  /** Checks that the line matches the original event, whose hash it contains. */
   #checkEvent({ event: origin, ...record }: Fields, seq: number): void {
     const { run_id, ...audit } = record;
     const { payload } = fieldsOf(origin);
@@ -93,12 +94,9 @@ class EvidenceCheck {
     const event = parseEvent(JSON.stringify(whole));
     if (event === undefined) return this.#report(seq, "does not name the event of the original record");
     if (event.run_id !== run_id || hashOfEvent(event) !== event.hash)
-      return this.#report(
-        seq,
-        `is not what event ${event.seq} of run "${event.run_id}" says, by that event's own hash`,
-      );
+      return this.#report(seq, `does not match event ${event.seq} of run "${event.run_id}" (by that event's hash)`);
     if (sealOf(event, this.#key) === "forged")
-      this.#report(seq, "names the key of this user, and the mac is wrong: it was not recorded by this user");
+      this.#report(seq, "names this user's key, but its MAC is wrong: it was not recorded by this user");
     this.#keepOrigin(event);
   }
 
@@ -108,9 +106,9 @@ class EvidenceCheck {
   }
 
   verdict(wanted: string | undefined): EvidenceVerdict {
-    if (this.#records === 0)
-      this.#report(0, "the export holds no records: it was emptied, or there was nothing to export");
-    else if (this.#sealed === undefined) this.#report(this.#seq + 1, "the export has no seal at its end: it was cut");
+    if (this.#records === 0) this.#report(0, "the export has no records: it was emptied, or nothing matched");
+    else if (this.#sealed === undefined)
+      this.#report(this.#seq + 1, "the export has no seal at its end: it was truncated");
     else this.#checkSeal(this.#sealed, wanted);
     const more = this.#more === 0 ? [] : [{ seq: 0, problem: `and ${this.#more} more problems in this export` }];
     const problems = [...this.#problems, ...more];
@@ -120,7 +118,7 @@ class EvidenceCheck {
 
   #checkSeal({ seal, isSigned: isRight, seq }: FoundSeal, wanted: string | undefined): void {
     if (seal.records !== this.#records)
-      this.#report(seq, `the seal is of ${seal.records} records, found ${this.#records}`);
+      this.#report(seq, `the seal covers ${seal.records} records, found ${this.#records}`);
     if (!isRight) this.#report(seq, "the signature of the seal is wrong");
     else if (wanted !== undefined && fingerprintOf(seal.public_key) !== wanted)
       this.#report(seq, `signed by key ${fingerprintOf(seal.public_key)}, not by ${wanted}`);
@@ -136,7 +134,7 @@ function isOfHash(record: Fields, own: Omit<Link, "hash">, claimed: string): boo
   try {
     return hashOfLine(record, own) === claimed;
   } catch (error) {
-    if (error instanceof RangeError) return false; // nested deeper than any record that we write
+    if (error instanceof RangeError) return false; // nested deeper than any record we write
     throw error;
   }
 }
@@ -158,10 +156,10 @@ interface ReadLine {
   readonly problem?: string;
 }
 
-/** Marks that programs of other systems put at the beginning of a text. */
+/** Some programs on other systems put it at the start of a text. */
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
-/** Names that stand twice are refused: one reader would take the first, and the hash is of the last. */
+/** Rejects duplicate keys: some readers use the first one, but the hash covers the last. */
 function readLine(text: string): ReadLine {
   let value: unknown;
   try {

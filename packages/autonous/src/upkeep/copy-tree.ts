@@ -3,8 +3,8 @@ import { copyFile, open } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * Copies a folder with all that is in it, on the disk when this is done. What goes away meanwhile is passed over, and
- * so is what is neither file, folder nor link. Links are copied as what they are.
+ * Copies a folder recursively and flushes the copies to disk. Skips entries that disappear meanwhile, and everything
+ * that is not a file, folder or symbolic link. Links are copied as links.
  */
 export async function copyTree(
   from: string,
@@ -22,19 +22,19 @@ export async function copyTree(
   }
 }
 
-/** Shares the blocks where the file system can. */
+/** Uses copy-on-write clones where the file system supports them. */
 export async function copyOne(from: string, to: string): Promise<void> {
   const times = lstatSync(from, { throwIfNoEntry: false });
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return; // gone since
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return; // deleted meanwhile
     throw error;
   }
   const file = await open(to, "r");
   try {
     await file.chmod((await file.stat()).mode & 0o700);
-    if (times !== undefined) await file.utimes(times.atime, times.mtime); // how long it is kept counts from then
+    if (times !== undefined) await file.utimes(times.atime, times.mtime); // retention counts from mtime
     await file.sync();
   } finally {
     await file.close();

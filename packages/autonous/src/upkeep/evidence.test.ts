@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { canonicalJson, chainEvents, EMPTY_TAIL, FIRST_HASH, openRecordKey } from "@autonous/runtime";
-import type { AuditRecord, EventDraft } from "@autonous/runtime";
+import { canonicalJson, chainEvents, EMPTY_TAIL, FIRST_HASH, openRecordKey } from "@autonous/runtime/internal";
+import type { AuditRecord, EventDraft } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../test/support/scratch.ts";
 import { kindOfFile, verifyEvidence } from "./check-evidence.ts";
@@ -60,7 +60,7 @@ function put(file: string, lines: readonly object[]): void {
   writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
-/** What anybody can do who knows how the lines are linked. */
+/** Links changed lines again, as an attacker who knows the format could. */
 function relink(lines: readonly Line[]): Line[] {
   let prev_hash = FIRST_HASH;
   return lines.map(({ export: link, ...record }, index) => {
@@ -73,7 +73,7 @@ function relink(lines: readonly Line[]): Line[] {
   });
 }
 
-test("an export is checked without anything else, and names the key that signed it", async () => {
+test("an export is verified without a state folder, and the verdict names the signing key", async () => {
   const { file, key } = await exported();
   expect(await kindOfFile(file)).toBe("export");
   expect(await verifyEvidence(file)).toMatchObject({ ok: true, records: 5, problems: [], key });
@@ -87,25 +87,25 @@ const TAMPERING = [
   { title: "a changed last record",          change: (lines: Line[]) => lines.map((line, i) => (i === 4 ? { ...line, tool: "rm" } : line)),          says: /changed/ },
   { title: "a removed record",               change: (lines: Line[]) => lines.filter((_, i) => i !== 2),                                            says: /expected record 3/ },
   { title: "reordered records",              change: (lines: Line[]) => [lines[1]!, lines[0]!, ...lines.slice(2)],                                  says: /expected record 1/ },
-  { title: "a cut tail",                     change: (lines: Line[]) => lines.slice(0, 3),                                                          says: /no seal/ },
+  { title: "a truncated tail",               change: (lines: Line[]) => lines.slice(0, 3),                                                          says: /no seal/ },
   { title: "a record after the seal",        change: (lines: Line[]) => [...lines, lines[0]!],                                                      says: /after the seal/ },
-  { title: "a changed record, linked again", change: (lines: Line[]) => relink(lines.map((line, i) => (i === 2 ? { ...line, tool: "rm" } : line))), says: /not what event 3/ },
-  { title: "a removed record, linked again", change: (lines: Line[]) => relink(lines.filter((_, i) => i !== 2)),                                    says: /seal is of 5 records|signature/ },
+  { title: "a changed record, linked again", change: (lines: Line[]) => relink(lines.map((line, i) => (i === 2 ? { ...line, tool: "rm" } : line))), says: /does not match event 3/ },
+  { title: "a removed record, linked again", change: (lines: Line[]) => relink(lines.filter((_, i) => i !== 2)),                                    says: /seal covers 5 records|signature/ },
   { title: "the first record removed",       change: (lines: Line[]) => lines.slice(1),                                                             says: /expected record 1/ },
   { title: "the last record removed",        change: (lines: Line[]) => lines.slice(0, -1),                                                         says: /no seal/ },
-  { title: "a record put in twice",          change: (lines: Line[]) => [...lines.slice(0, 3), lines[2]!, ...lines.slice(3)],                       says: /expected record 4/ },
-  { title: "all records put in twice",       change: (lines: Line[]) => [...lines, ...lines],                                                       says: /after the seal/ },
+  { title: "a duplicated record",            change: (lines: Line[]) => [...lines.slice(0, 3), lines[2]!, ...lines.slice(3)],                       says: /expected record 4/ },
+  { title: "all records duplicated",         change: (lines: Line[]) => [...lines, ...lines],                                                       says: /after the seal/ },
   { title: "another actor",                  change: (lines: Line[]) => at(lines, 1, (line) => ({ ...line, actor: { ...line.actor, user: "eve" } })), says: /changed/ },
   { title: "another decision",               change: (lines: Line[]) => at(lines, 1, (line) => ({ ...line, policy: { ...line.policy, decision: "DENY" } })), says: /changed/ },
-  { title: "another actor, linked again",    change: (lines: Line[]) => relink(at(lines, 1, (line) => ({ ...line, actor: { ...line.actor, user: "eve" } }))), says: /not what event 2 of run "run_1" says/ },
-  { title: "another decision, linked again", change: (lines: Line[]) => relink(at(lines, 1, (line) => ({ ...line, policy: { ...line.policy, decision: "DENY" } }))), says: /not what event 2 of run/ },
-  { title: "another run, linked again",      change: (lines: Line[]) => relink(at(lines, 1, (line) => ({ ...line, run_id: "run_2" }))),              says: /not what event 2 of run/ },
+  { title: "another actor, linked again",    change: (lines: Line[]) => relink(at(lines, 1, (line) => ({ ...line, actor: { ...line.actor, user: "eve" } }))), says: /does not match event 2 of run "run_1"/ },
+  { title: "another decision, linked again", change: (lines: Line[]) => relink(at(lines, 1, (line) => ({ ...line, policy: { ...line.policy, decision: "DENY" } }))), says: /does not match event 2 of run/ },
+  { title: "another run, linked again",      change: (lines: Line[]) => relink(at(lines, 1, (line) => ({ ...line, run_id: "run_2" }))),              says: /does not match event 2 of run/ },
   { title: "no event, linked again",         change: (lines: Line[]) => relink(at(lines, 1, ({ event: _event, ...line }) => line as Line)),               says: /does not name the event/ },
   { title: "an event that is null",          change: (lines: Line[]) => relink(at(lines, 1, (line) => ({ ...line, event: null }) as unknown as Line)), says: /does not name the event/ },
   { title: "a seal that is null",            change: (lines: Line[]) => at(lines, 4, (line) => ({ ...line, export: { ...line.export, seal: null } }) as unknown as Line), says: /line 5 is not an exported record/ },
   { title: "a seal without a key",           change: (lines: Line[]) => at(lines, 4, (line) => ({ ...line, export: { ...line.export, seal: {} } })), says: /line 5 is not an exported record/ },
   { title: "a seal with another host",       change: (lines: Line[]) => relink(at(lines, 4, (line) => ({ ...line, export: { ...line.export, seal: { ...line.export.seal, host: "there" } } }))), says: /signature/ },
-  { title: "a seal on another end",          change: (lines: Line[]) => relink([...lines.slice(0, 3), { ...lines[3]!, export: { ...lines[3]!.export, seal: lines[4]!.export.seal! } }]), says: /seal is of 5|signature/ },
+  { title: "a seal on another last record",  change: (lines: Line[]) => relink([...lines.slice(0, 3), { ...lines[3]!, export: { ...lines[3]!.export, seal: lines[4]!.export.seal! } }]), says: /seal covers 5|signature/ },
 ] as const;
 
 for (const { title, change, says } of TAMPERING) {
@@ -139,7 +139,7 @@ test("records that were swapped between two exports are found in both", async ()
   }
 });
 
-test("a record whose mac was made up is found by the user whose key it names", async () => {
+test("a record with an invented MAC is found by the user whose key it names", async () => {
   const { file, lines } = await exported();
   const mac = `${openRecordKey().id}-${"0".repeat(32)}`;
   const forged = at(lines, 1, ({ export: link, ...line }) => {
@@ -153,7 +153,7 @@ test("a record whose mac was made up is found by the user whose key it names", a
   });
   put(file, relink(forged));
   const { problems } = await verifyEvidence(file);
-  expect(problems.map(({ problem }) => problem).join("\n")).toMatch(/mac is wrong: it was not recorded by this user/);
+  expect(problems.map(({ problem }) => problem).join("\n")).toMatch(/MAC is wrong: it was not recorded by this user/);
 });
 
 const SPELLINGS = [
@@ -163,7 +163,7 @@ const SPELLINGS = [
 ] as const;
 
 for (const { title, change } of SPELLINGS) {
-  test(`an export that came with ${title} is whole: its content is the same`, async () => {
+  test(`an export with ${title} is valid: its content is the same`, async () => {
     const { file, key } = await exported();
     writeFileSync(file, change(readFileSync(file, "utf8")));
     expect(await kindOfFile(file)).toBe("export");
@@ -173,18 +173,18 @@ for (const { title, change } of SPELLINGS) {
 
 // oxfmt-ignore
 const DAMAGE = [
-  { title: "cut in the middle of a line",       change: (text: string) => text.slice(0, -200),                                         says: /line 5 is not valid JSON/ },
-  { title: "cut after three and a half lines",  change: (text: string) => text.slice(0, Math.floor(text.length * 0.7)),                says: /line 4 is not valid JSON/ },
-  { title: "its first line replaced by bytes",  change: (text: string) => `\0\u0001\uFFFD${text.slice(text.indexOf("\n"))}`,         says: /line 1 is not valid JSON/ },
+  { title: "a truncated last line",              change: (text: string) => text.slice(0, -200),                                         says: /line 5 is not valid JSON/ },
+  { title: "three and a half lines left",        change: (text: string) => text.slice(0, Math.floor(text.length * 0.7)),                says: /line 4 is not valid JSON/ },
+  { title: "random bytes as its first line",     change: (text: string) => `\0\u0001\uFFFD${text.slice(text.indexOf("\n"))}`,         says: /line 1 is not valid JSON/ },
   { title: "a line of 100,000 brackets",        change: (text: string) => `${text}${"[".repeat(100_000)}\n`,                           says: /line 6 is not valid JSON/ },
   { title: "a line that is nested too deep",    change: (text: string) => text.replace('"params":{', `"params":{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},`), says: /record 1|changed|valid JSON/ },
-  { title: "a name twice in a record",          change: (text: string) => text.replace('"tool":"ls"', '"tool":"rm","tool":"ls"'),       says: /line 1 is not valid JSON/ },
-  { title: "a name twice in an actor",          change: (text: string) => text.replace('"user":"anna"', '"user":"eve","user":"anna"'),  says: /line 1 is not valid JSON/ },
-  { title: "a name twice, one of them escaped", change: (text: string) => text.replace('"user":"anna"', '"us\\u0065r":"eve","user":"anna"'), says: /line 1 is not valid JSON/ },
+  { title: "a duplicate key in a record",        change: (text: string) => text.replace('"tool":"ls"', '"tool":"rm","tool":"ls"'),       says: /line 1 is not valid JSON/ },
+  { title: "a duplicate key in an actor",        change: (text: string) => text.replace('"user":"anna"', '"user":"eve","user":"anna"'),  says: /line 1 is not valid JSON/ },
+  { title: "a duplicate key, one escaped",       change: (text: string) => text.replace('"user":"anna"', '"us\\u0065r":"eve","user":"anna"'), says: /line 1 is not valid JSON/ },
 ] as const;
 
 for (const { title, change, says } of DAMAGE) {
-  test(`an export with ${title} is damaged, and says where`, async () => {
+  test(`an export with ${title} is reported as damaged, with the line`, async () => {
     const { file } = await exported();
     writeFileSync(file, change(readFileSync(file, "utf8")));
     expect(await kindOfFile(file)).toBe("export");
@@ -194,7 +194,7 @@ for (const { title, change, says } of DAMAGE) {
   });
 }
 
-test("lines that are not valid JSON, and what is no export, are told apart", async () => {
+test("invalid JSON and JSON that is not an export are reported differently", async () => {
   const { file } = await exported();
   writeFileSync(file, `${readFileSync(file, "utf8")}nonsense\n`);
   expect((await verifyEvidence(file)).problems[0]?.problem).toBe("line 6 is not valid JSON");
@@ -202,7 +202,7 @@ test("lines that are not valid JSON, and what is no export, are told apart", asy
   expect(await kindOfFile(file)).toBe("neither");
   writeFileSync(file, "");
   expect(await kindOfFile(file)).toBe("neither");
-  expect((await verifyEvidence(file)).problems[0]?.problem).toMatch(/holds no records/);
+  expect((await verifyEvidence(file)).problems[0]?.problem).toMatch(/has no records/);
   writeFileSync(file, Buffer.from([0, 255, 254, 10, 13, 0]));
   expect(await kindOfFile(file)).toBe("neither");
 });

@@ -1,10 +1,11 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { dirname, join } from "node:path";
-import { canonicalJson, createKeyFile, FIRST_HASH, headsFolder, readOwnText } from "@autonous/runtime";
-import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
+import { canonicalJson, createKeyFile, FIRST_HASH, headsFolder, readOwnText } from "@autonous/runtime/internal";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { AuditRecord } from "@autonous/runtime/internal";
 
-/** What the export says of itself, with a signature over it and over the hash before it. */
+/** Metadata of an export, signed together with the previous hash. */
 export interface Seal {
   readonly records: number;
   readonly exported_at: string;
@@ -17,8 +18,8 @@ export interface Seal {
 }
 
 /**
- * Exported records form a chain of their own, so that they can be checked without the state folder: each line carries
- * its number and the hash of the line before it, the last one also the seal.
+ * Exported records form a separate hash chain, so that they can be checked without the state folder: each line has its
+ * number and the hash of the previous line; the last one also has the seal.
  */
 export interface Link {
   readonly seq: number;
@@ -31,8 +32,8 @@ export interface Link {
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A line as it is exported: the audit record, and the event that it stands in without it. Both together have the hash
- * that the event has in the original record.
+ * An exported line: the audit record, and the event that contained it, without the record. Combined again, they have
+ * the hash of the original event.
  */
 export function exportedLine(audit: AuditRecord, event: RuntimeEvent): Fields {
   const { audit: _, ...payload } = event.payload;
@@ -45,7 +46,10 @@ interface ExportAbout {
   readonly exported_at: string;
 }
 
-/** Links and seals records, in constant memory: a record is given on when the next one shows that it is not the last. */
+/**
+ * Links and seals records in constant memory. Holds each record until the next one arrives, because the last one gets
+ * the seal.
+ */
 export class EvidenceWriter {
   readonly #write: (line: Fields) => void;
   #held: Fields | undefined;
@@ -61,7 +65,7 @@ export class EvidenceWriter {
     this.#held = record;
   }
 
-  /** Gives the fingerprint of the key that signed; undefined where there was nothing to export. */
+  /** Returns the fingerprint of the signing key; undefined if no record was exported. */
   end(about: ExportAbout): string | undefined {
     if (this.#held === undefined) return undefined;
     const key = openSigningKey();
@@ -80,7 +84,7 @@ export class EvidenceWriter {
   }
 }
 
-/** The hash that a line ought to have. */
+/** The expected hash of a line. */
 export function hashOfLine(record: Fields, own: Omit<Link, "hash">): string {
   return hash("sha256", own.prev_hash + canonicalJson({ ...record, export: own }), "hex");
 }
@@ -97,7 +101,7 @@ export function fingerprintOf(public_key: string): string {
   return hash("sha256", Buffer.from(public_key, "base64"), "hex").slice(0, 32);
 }
 
-/** The key of this user that signs exports, stored next to the key of the record; created at first use. */
+/** This user's key for signing exports, stored next to the key of the audit log; created at first use. */
 function openSigningKey(): KeyObject {
   const file = join(dirname(headsFolder()), "export.key");
   const text = readText(file);

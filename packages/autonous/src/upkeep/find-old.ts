@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { hasOpenApproval, listUndoLogs, objectBytesOf } from "@autonous/runtime";
+import { hasOpenApproval, listUndoLogs, objectBytesOf } from "@autonous/runtime/internal";
 import type { Store } from "../store/store.ts";
 import { bytesBelow, openBelow, runFolders } from "./run-folders.ts";
 
-/** How long things are kept. 0: for ever, or any amount. */
+/** Retention limits. 0: no limit. */
 export interface Retention {
   readonly keep_days: number;
   readonly keep_undo_days: number;
@@ -11,35 +11,37 @@ export interface Retention {
 }
 
 export interface StatePlace {
-  /** Where it really is: the heads of the chains name it so. */
+  /** The real path (links resolved): the heads of the chains contain it. */
   readonly state_dir: string;
   readonly heads: string;
-  /** Undefined where no service ever ran. */
+  /** Undefined if no service has run here. */
   readonly store: Store | undefined;
   readonly clock: () => number;
 }
 
-/** A run, or a log of changes, whose time is over. */
+/** A run, or an undo log, past its retention. */
 export interface Old {
   readonly kind: "run" | "undo";
   readonly id: string;
-  /** When it came to its end. */
+  /** Time of its last change. */
   readonly lastMs: number;
   readonly setting: string;
 }
 
 export const DAY_MS = 86_400_000;
 
-/** For its size alone nothing younger is removed. Long enough that nothing is under way any more that cannot be seen. */
+/**
+ * The size limit alone removes nothing younger than this. By then, even a run whose process we cannot see has ended.
+ */
 const LEAST_MS = DAY_MS;
 
 export interface Wanted {
   readonly limit: number;
-  /** Runs that stay, whatever their age. */
+  /** Runs to keep, whatever their age. */
   readonly except: ReadonlySet<string>;
 }
 
-/** What is kept for longer than it is to be, oldest first. */
+/** Runs and undo logs past their retention, oldest first. */
 export async function findOutOfTime(place: StatePlace, retention: Retention, wanted: Wanted): Promise<readonly Old[]> {
   const now = place.clock();
   const { keep_days, keep_undo_days } = retention;
@@ -57,7 +59,7 @@ interface OldRun {
   readonly lastMs: number;
 }
 
-/** Those of the store, and those that only a file tells of. */
+/** Old runs of the store, and those that exist only as files. */
 async function oldRuns(place: StatePlace, before: number, { limit, except }: Wanted): Promise<readonly OldRun[]> {
   const { state_dir, store } = place;
   const found: OldRun[] = [];
@@ -74,7 +76,7 @@ async function oldRuns(place: StatePlace, before: number, { limit, except }: Wan
   return [...found, ...idle].sort(oldestFirst).slice(0, limit);
 }
 
-/** Those that are no task's of the store, that no process has open, and that nobody is asked about. */
+/** Runs that are not in the store, that no process has open, and that have no pending approval. */
 async function idleFileRuns(place: StatePlace, runs: readonly OldRun[], limit: number): Promise<readonly OldRun[]> {
   const idle: OldRun[] = [];
   if (runs.length === 0) return idle;
@@ -86,7 +88,7 @@ async function idleFileRuns(place: StatePlace, runs: readonly OldRun[], limit: n
   return idle;
 }
 
-/** Whether a run that only a file tells of is under way; as of now. */
+/** Whether a run that exists only as files is idle, as of now. */
 export function idleCheck({ state_dir, clock }: StatePlace): (run_id: string) => boolean {
   const open = openBelow(join(state_dir, "runs"));
   const now = clock();
@@ -94,10 +96,10 @@ export function idleCheck({ state_dir, clock }: StatePlace): (run_id: string) =>
     !open.has(join(state_dir, "runs", run_id, "events.jsonl")) && !hasOpenApproval({ state_dir, run_id }, now);
 }
 
-/** How many of the oldest are looked at for their size at a time: enough for many batches. */
+/** How many of the oldest runs are kept as candidates: enough for many batches. */
 const MOST_SIZED = 4096;
 
-/** What has to go for the rest to fit, oldest first; and what there is in all. */
+/** What to remove to get below the size limit, oldest first; and the total size. */
 export async function findTooMuch(
   place: StatePlace,
   { keep_megabytes }: Retention,
@@ -128,12 +130,12 @@ export async function findTooMuch(
     const { bytes: freed, ...rest } = each;
     old.push(rest);
     if (each.kind === "undo") over -= freed + objectBytesOf(state_dir, each.id);
-    else over -= isStored ? 2 * freed : freed; // the store has the same once more
+    else over -= isStored ? 2 * freed : freed; // the store has a second copy
   }
   return { old, bytes };
 }
 
-/** Without what is put aside already, and goes a day later: no more need be removed for its sake. */
+/** Without the objects that are already scheduled for deletion (a day later): they must not cause further removals. */
 async function undoBytes(state_dir: string): Promise<number> {
   const undo = join(state_dir, "undo");
   return (await bytesBelow(undo)) - (await bytesBelow(join(undo, "condemned")));

@@ -1,6 +1,6 @@
 const TURN_MS = 8;
 
-/** For long work in a process that has others to serve: gives them a turn when it has had its own. */
+/** Lets long work yield to the event loop regularly, so that the process stays responsive. */
 export class Turn {
   #endMs = performance.now() + TURN_MS;
 

@@ -1,23 +1,23 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readOwnText, removeHead, replaceHead } from "@autonous/runtime";
-import type { AuditProblem } from "@autonous/runtime";
+import { readOwnText, removeHead, replaceHead } from "@autonous/runtime/internal";
+import type { AuditProblem } from "@autonous/runtime/internal";
 
 const FORMAT = 1;
 const NAME = "backup.json";
 
-/** What a backup says of itself. A folder without it is none. */
+/** Metadata of a backup. A folder without it is not a backup. */
 export interface Manifest {
   readonly format: typeof FORMAT;
   readonly made_at: string;
-  /** Where it was made from. */
+  /** The state folder that was backed up. */
   readonly state_dir: string;
   readonly runs: number;
   readonly records: number;
-  /** What `audit verify` had to say of the record when it was copied. */
+  /** Problems that `audit verify` found when the backup was made. */
   readonly problems: readonly string[];
   readonly left_out: readonly string[];
-  /** How far each chain goes in it: run_id, number of the last event, its hash. */
+  /** The head of each chain: run_id, number of the last event, its hash. */
   readonly heads: readonly (readonly [run_id: string, seq: number, hash: string])[];
 }
 
@@ -28,12 +28,12 @@ export function writeManifest(folder: string, manifest: Omit<Manifest, "format">
   });
 }
 
-/** A problem as a manifest has it. */
+/** A problem as listed in the manifest. */
 export function problemLine({ run_id = "", seq, problem }: AuditProblem): string {
   return `${run_id} record ${seq}: ${problem}`;
 }
 
-/** Why a backup cannot be made or put back, with what to do. */
+/** A backup cannot be made or restored. The message says why and what to do. */
 export class CannotBackUp extends Error {}
 
 export function readManifest(folder: string): Manifest {
@@ -41,7 +41,7 @@ export function readManifest(folder: string): Manifest {
   try {
     value = JSON.parse(readOwnText(join(folder, NAME)));
   } catch (error) {
-    throw new CannotBackUp(`"${folder}" is no backup: it has no ${NAME} that can be read`, { cause: error });
+    throw new CannotBackUp(`"${folder}" is not a backup: it has no readable ${NAME}`, { cause: error });
   }
   const { format } = Object(value) as { readonly format?: unknown };
   if (typeof format === "number" && format !== FORMAT)
@@ -68,7 +68,7 @@ function isHead(value: unknown): boolean {
   return typeof run_id === "string" && Number.isInteger(seq) && typeof hash === "string";
 }
 
-/** Writes heads as a backup has them, for a record that lies in `state_dir`. */
+/** Writes the heads of a backup, for an audit log in `state_dir`. */
 export function putHeads(heads: string, manifest: Pick<Manifest, "heads">, state_dir: string): void {
   for (const [run_id, seq, hash] of manifest.heads) {
     removeHead(heads, run_id, state_dir);

@@ -2,11 +2,11 @@ import { readdirSync, readlinkSync } from "node:fs";
 
 interface OpenFile {
   readonly pid: string;
-  /** As the system has it: no link is in it. */
+  /** With all symbolic links resolved. */
   readonly path: string;
 }
 
-/** Every file that another process has open now, as far as we may look. */
+/** All files that other processes have open now, as far as our permissions let us see. */
 export function* openFiles(): Iterable<OpenFile> {
   for (const pid of readdirSync("/proc")) {
     if (!/^\d+$/.test(pid) || pid === String(process.pid)) continue;
@@ -21,7 +21,7 @@ function namesOrNone(path: string): readonly string[] {
   try {
     return readdirSync(path);
   } catch {
-    return []; // the process is over, or somebody else's
+    return []; // the process ended, or belongs to another user
   }
 }
 
@@ -29,6 +29,6 @@ function linkOf(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {
-    return undefined; // closed since
+    return undefined; // closed meanwhile
   }
 }

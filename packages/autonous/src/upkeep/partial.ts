@@ -1,23 +1,26 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { syncFolder } from "@autonous/runtime";
+import { syncFolder } from "@autonous/runtime/internal";
 import { namesIn } from "./copy-tree.ts";
 
 export interface PartialFolder {
-  /** Where the folder is made. */
+  /** Temporary path of the folder while it is created. */
   readonly made: string;
-  /** It is whole: gives it its name, in one step. */
+  /** Call when the folder is complete: renames it to its final name atomically. */
   keep(): void;
 }
 
-/** In it is what is needed while a folder is made; it is gone when the folder is kept. */
+/** Subfolder for temporary files; removed before the folder gets its final name. */
 const PASSING = "passing";
 
 export function passingFolder(made: string, name: string): string {
   return join(made, PASSING, name);
 }
 
-/** For making a folder: it has its name when it is whole, or is removed; and so is what others left that were killed. */
+/**
+ * Creates a folder under a temporary name. Removes it unless `keep` was called; also removes leftovers of killed
+ * processes.
+ */
 export async function inPartial<T>(target: string, work: (partial: PartialFolder) => Promise<T>): Promise<T> {
   removeLeftovers(target);
   const made = `${target}.partial-${process.pid}`;

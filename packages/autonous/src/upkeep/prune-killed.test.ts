@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StatementSync } from "node:sqlite";
-import { JsonlJournal, makeId, makeTraceId, replaceHead, readHead, runsWithHeads } from "@autonous/runtime";
+import { JsonlJournal, makeId, makeTraceId, replaceHead, readHead, runsWithHeads } from "@autonous/runtime/internal";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { Mirror } from "../queue/mirror.ts";
@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 class Killed extends Error {}
 
-/** What changes something that outlasts the process. */
+/** Calls with an effect that outlasts the process. */
 const STEPS = [
   "writeSync",
   "rmSync",
@@ -35,7 +35,7 @@ const real = {
 };
 type Patched = Record<string, unknown>;
 
-/** From step `last` on nothing that this process does has an effect any more; as if it had been killed there. */
+/** From step `last` on, calls of this process have no effect, as if it had been killed there. */
 function killAt(last: number): () => number {
   let step = 0;
   const guarded = (work: unknown) =>
@@ -61,7 +61,7 @@ afterEach(comeAlive);
 
 const now = Date.now();
 
-/** A state folder with a task that was done, a run of the command line and a log of changes, all of them old. */
+/** A state folder with a completed task, a run of the command line and an undo log, all old. */
 async function makeTemplate(): Promise<{ readonly state_dir: string; readonly heads: string }> {
   const state_dir = join(folder, "template", "state");
   const heads = join(folder, "template", "heads");
@@ -104,7 +104,7 @@ async function makeTemplate(): Promise<{ readonly state_dir: string; readonly he
 const RETENTION = { keep_days: 30, keep_undo_days: 14, keep_megabytes: 0 };
 
 test(
-  "killed at any step, a pruning leaves each run or its record, and the next one goes on",
+  "a pruning killed at any step leaves each run or its entry in the log, and the next one completes it",
   { timeout: 120_000 },
   async () => {
     const template = await makeTemplate();

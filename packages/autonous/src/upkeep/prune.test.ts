@@ -13,7 +13,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRuntime, JsonlJournal, makeId, makeTraceId, verifyAudit } from "@autonous/runtime";
+import { createRuntime, verifyAudit } from "@autonous/runtime";
+import { JsonlJournal, makeId, makeTraceId } from "@autonous/runtime/internal";
 import { afterEach, expect, test } from "vitest";
 import { DAY_MS } from "./find-old.ts";
 import type { Retention } from "./find-old.ts";
@@ -38,7 +39,7 @@ function scratch(): Scratch {
   return { state_dir, heads: join(folder, "heads"), now: Date.now() };
 }
 
-/** A run of the command line that ended so many days ago. */
+/** A run of the command line that ended `days` days ago. */
 async function recordRun(
   { state_dir, heads, now }: Scratch,
   days: number,
@@ -73,7 +74,7 @@ function runsIn({ state_dir }: Scratch): string[] {
   return readdirSync(join(state_dir, "runs")).sort();
 }
 
-test("a run whose time is over goes, and the record says so; a younger one stays", async () => {
+test("a run past its retention is pruned and recorded; a younger one is kept", async () => {
   const place = scratch();
   const old = await recordRun(place, 31);
   const young = await recordRun(place, 29);
@@ -87,14 +88,14 @@ test("a run whose time is over goes, and the record says so; a younger one stays
   expect(await prunerOf(place).prune()).toMatchObject({ runs: 0 });
 });
 
-test("0 keeps for ever", async () => {
+test("0 means no limit", async () => {
   const place = scratch();
   await recordRun(place, 3000);
   expect(await prunerOf(place, { keep_days: 0, keep_undo_days: 0 }).prune()).toMatchObject({ runs: 0 });
   expect(runsIn(place)).toHaveLength(1);
 });
 
-test("beyond the size the oldest go first, and nothing of the last day", async () => {
+test("above the size limit the oldest runs are pruned first, but nothing from the last day", async () => {
   const place = scratch();
   const oldest = await recordRun(place, 5);
   const middle = await recordRun(place, 4);
@@ -110,7 +111,7 @@ test("beyond the size the oldest go first, and nothing of the last day", async (
   expect(await verifyAudit(place.state_dir, place)).toMatchObject({ ok: true, pruned: { runs: 2 } });
 });
 
-test("what a large content takes is credited to the change that keeps it, and no run goes for it", async () => {
+test("the size of a large content counts for the change that keeps it, so no run is pruned instead", async () => {
   const place = scratch();
   const root = join(place.state_dir, "../root");
   mkdirSync(root);
@@ -135,7 +136,7 @@ test("what a large content takes is credited to the change that keeps it, and no
   expect(runsIn(place)).toContain(run);
 });
 
-test("more than a batch is done batch by batch", async () => {
+test("more runs than fit in a batch are pruned batch by batch", async () => {
   const place = scratch();
   for (let count = 0; count < 60; count++) await recordRun(place, 40 + count);
   const pruner = prunerOf(place);
@@ -144,7 +145,7 @@ test("more than a batch is done batch by batch", async () => {
   expect(await verifyAudit(place.state_dir, place)).toMatchObject({ ok: true, pruned: { runs: 60 } });
 });
 
-test("a run that another process has open stays", async () => {
+test("a run that another process has open is kept", async () => {
   const place = scratch();
   const run_id = await recordRun(place, 90);
   const fd = openSync(join(place.state_dir, "runs", run_id, "events.jsonl"), "r");
@@ -157,7 +158,7 @@ test("a run that another process has open stays", async () => {
   expect(await prunerOf(place).prune()).toMatchObject({ runs: 1 });
 });
 
-test("a run with an open question stays until that is over", async () => {
+test("a run with a pending approval is kept until the approval expires", async () => {
   const place = scratch();
   const run_id = await recordRun(place, 90);
   const expires_at = new Date(place.now + DAY_MS).toISOString();
@@ -167,7 +168,7 @@ test("a run with an open question stays until that is over", async () => {
   expect(await prunerOf({ ...place, now: place.now + 2 * DAY_MS }).prune()).toMatchObject({ runs: 1 });
 });
 
-test("a damaged record is evidence, and stays", async () => {
+test("a damaged run is evidence, and is kept", async () => {
   const place = scratch();
   const run_id = await recordRun(place, 90);
   const file = join(place.state_dir, "runs", run_id, "events.jsonl");
@@ -177,7 +178,7 @@ test("a damaged record is evidence, and stays", async () => {
   expect(runsIn(place)).toEqual([run_id]);
 });
 
-test("a run that is begun anew under the name of a pruned one is a record of its own", async () => {
+test("a run that is started again under the id of a pruned one is a separate run", async () => {
   const place = scratch();
   await recordRun(place, 90, "nightly");
   await prunerOf(place).prune();
@@ -189,31 +190,31 @@ test("a run that is begun anew under the name of a pruned one is a record of its
 
 const prunings = ({ state_dir }: Scratch): string => join(state_dir, "pruned", "events.jsonl");
 
-/** What somebody can do who may write the state folder, and not the heads. */
+/** What an attacker can do who can write to the state folder, but not to the heads. */
 const TAMPERED = [
   {
-    title: "a run that is removed by hand",
-    says: /its head is still known/,
+    title: "a run that was deleted by hand",
+    says: /its head still exists/,
     async tamper(place: Scratch) {
       rmSync(join(place.state_dir, "runs", await recordRun(place, 1)), { recursive: true });
     },
   },
   {
-    title: "a changed record of a pruning",
+    title: "a changed entry in the log of prunings",
     says: /content was changed/,
     tamper(place: Scratch) {
       writeFileSync(prunings(place), readFileSync(prunings(place), "utf8").replace("KEEP_DAYS=30", "KEEP_DAYS=31"));
     },
   },
   {
-    title: "a record of prunings that is gone",
-    says: /its head is still known/,
+    title: "a missing log of prunings",
+    says: /its head still exists/,
     tamper(place: Scratch) {
       rmSync(prunings(place));
     },
   },
   {
-    title: "a cut record of prunings",
+    title: "a truncated log of prunings",
     says: /tail was cut/,
     tamper(place: Scratch) {
       const lines = readFileSync(prunings(place), "utf8").split("\n");
@@ -221,7 +222,7 @@ const TAMPERED = [
     },
   },
   {
-    title: "prunings in another order",
+    title: "reordered prunings",
     says: /expected record|does not follow/,
     tamper(place: Scratch) {
       const [one, two] = readFileSync(prunings(place), "utf8").split("\n");
@@ -229,12 +230,12 @@ const TAMPERED = [
     },
   },
   {
-    title: "a run that is removed and a pruning that is forged",
+    title: "a deleted run with a forged pruning",
     says: /is forged/,
     async tamper(place: Scratch) {
       const run_id = await recordRun(place, 1);
       rmSync(join(place.state_dir, "runs", run_id), { recursive: true });
-      // The next link of the chain, as anybody can make it: its head is what they cannot write.
+      // Anyone can compute the next link of the chain, but not write its head.
       const chain = JSON.parse(readFileSync(prunings(place), "utf8").split("\n")[0] ?? "") as { run_id: string };
       const elsewhere = join(place.heads, "..", "forged-heads");
       const journal = new JsonlJournal({
@@ -276,7 +277,7 @@ for (const { title, says, tamper } of TAMPERED) {
   });
 }
 
-test("nothing is pruned on a record of prunings that was put back to an earlier state", async () => {
+test("nothing is pruned if the log of prunings was rolled back to an earlier state", async () => {
   const place = scratch();
   await recordRun(place, 90);
   await prunerOf(place).prune();
@@ -289,7 +290,7 @@ test("nothing is pruned on a record of prunings that was put back to an earlier 
   expect(runsIn(place)).toHaveLength(1);
 });
 
-test("a record whose last pruning was changed makes nothing go", async () => {
+test("nothing is pruned if the last entry in the log of prunings was changed", async () => {
   const place = scratch();
   const first = await recordRun(place, 90);
   await prunerOf(place).prune();
@@ -299,7 +300,7 @@ test("a record whose last pruning was changed makes nothing go", async () => {
   expect(runsIn(place)).toEqual([other]);
 });
 
-test("a record that was cut short before its head was written tells of nothing, and goes", async () => {
+test("an invalid entry beyond the head of the log of prunings is dropped", async () => {
   const place = scratch();
   await recordRun(place, 90);
   await prunerOf(place).prune();

@@ -14,42 +14,42 @@ import {
   sweepUndoObjects,
   syncFolder,
   verifyEvents,
-} from "@autonous/runtime";
-import type { PrunedRun } from "@autonous/runtime";
+} from "@autonous/runtime/internal";
+import type { PrunedRun } from "@autonous/runtime/internal";
 import { tryHoldFile } from "../store/sqlite/state-lock.ts";
 import type { ForgottenRun } from "../store/store.ts";
 import { DAY_MS, findOutOfTime, findTooMuch, idleCheck } from "./find-old.ts";
 import type { Old, Retention, StatePlace } from "./find-old.ts";
 import { runFolders } from "./run-folders.ts";
 
-/** How many runs and logs of changes go at a time: a fraction of a second, and one line of the record. */
+/** Runs and undo logs removed per batch: takes a fraction of a second, and writes one line to the log of prunings. */
 const BATCH = 50;
 
-/** What tells of a change that can no longer be taken back is kept for as long again as people remember it. */
+/** How long the note remains that a change can no longer be undone. */
 const LEFT_OF_UNDO_MS = 365 * DAY_MS;
 
 export interface PruneReport {
   readonly runs: number;
   readonly events: number;
-  /** Changes that can no longer be taken back. */
+  /** Changes that can no longer be undone. */
   readonly changes: number;
-  /** There is more to do than was done at once. */
+  /** Whether another batch is needed. */
   readonly more: boolean;
-  /** Runs that stay although their time is over: their record is damaged, and `audit verify` has to be able to say so. */
+  /** Runs kept past their retention because their log is damaged: `audit verify` must still be able to report that. */
   readonly damaged: readonly string[];
-  /** What could not be removed, in words. */
+  /** Messages about what could not be removed. */
   readonly problems: readonly string[];
 }
 
-/** Only one process removes at a time, nor while a backup is made. Undefined: another one is at it. */
+/** Lock for pruning and backups: one process at a time. Undefined: another process has it. */
 export function holdUpkeep(state_dir: string): (() => void) | undefined {
   return tryHoldFile(join(state_dir, "upkeep.lock"));
 }
 
 /**
- * Removes what is kept for longer than it is to be. First it is put on record (`pruned/events.jsonl`), then it is
- * removed, and what a crash leaves between the two is removed the next time; so whatever is not there any more is on
- * record, and `audit verify` can tell it from what somebody else removed.
+ * Removes runs and undo data past their retention. Records each removal first (`pruned/events.jsonl`), then removes;
+ * what a crash leaves between the two is removed by the next pruning. So every removal is recorded, and `audit verify`
+ * can distinguish pruned runs from runs that were deleted by other means.
  */
 export class Pruner {
   readonly #place: StatePlace;
@@ -62,7 +62,7 @@ export class Pruner {
     this.#retention = retention;
   }
 
-  /** What would go now. Removes nothing. */
+  /** What `prune` would remove now. Removes nothing. */
   async preview(): Promise<readonly Old[]> {
     const wanted = { limit: Number.MAX_SAFE_INTEGER, except: this.#damaged };
     const outOfTime = await findOutOfTime(this.#place, this.#retention, wanted);
@@ -71,7 +71,7 @@ export class Pruner {
     return [...outOfTime, ...old.filter(({ id }) => !except.has(id))];
   }
 
-  /** One batch. Undefined: another process is at it. */
+  /** Prunes one batch. Undefined: another process is pruning or making a backup. */
   async prune(): Promise<PruneReport | undefined> {
     const { state_dir, clock } = this.#place;
     if (!existsSync(state_dir)) return { runs: 0, events: 0, changes: 0, more: false, damaged: [], problems: [] };
@@ -101,7 +101,7 @@ export class Pruner {
       const tooMuch = await findTooMuch(this.#place, this.#retention, wanted);
       const further = await this.#pruneAll(prunings, tooMuch.old);
       for (const name of ["runs", "events", "changes"] as const) done[name] += further[name];
-      more = further.runs + further.changes > 0; // whether that was enough shows when it is measured again
+      more = further.runs + further.changes > 0; // the next measurement shows whether that was enough
       if (further.changes > 0) await sweepUndoObjects(this.#place.state_dir, this.#place.clock());
     }
     if (!more) await this.#tidy();
@@ -109,7 +109,7 @@ export class Pruner {
     return { ...done, more, damaged: [...this.#damaged], problems: this.#problems };
   }
 
-  /** What an earlier one left between the record and its end. */
+  /** Completes removals that an earlier pruning recorded but did not finish. */
   async #finish(prunings: Prunings): Promise<void> {
     const { state_dir, store } = this.#place;
     const { runs = [], undo, setting = "" } = prunings.last ?? {};
@@ -156,7 +156,7 @@ export class Pruner {
     return done;
   }
 
-  /** Undefined where it stays: it is in use after all, or somebody has tampered with it, which pruning must not hide. */
+  /** Undefined if the run is kept: it is in use after all, or it was tampered with, which pruning must not hide. */
   async #markStored(run_id: string): Promise<PrunedRun | undefined> {
     const { state_dir, store, heads } = this.#place;
     if (store === undefined) return undefined;
@@ -182,7 +182,7 @@ export class Pruner {
     await store?.upkeep.markRemoved(run_id);
   }
 
-  /** Not one that was begun anew under the same name, nor one that somebody has just gone on with. */
+  /** Keeps the run if it was started again under the same id, or if a process has just resumed it. */
   async #removeFileRun(run: PrunedRun): Promise<void> {
     const { state_dir, heads } = this.#place;
     const { run_id } = run;
@@ -194,7 +194,7 @@ export class Pruner {
     await this.#removeFolder(run_id);
   }
 
-  /** The record goes first: a folder that has one has all that it tells of. The head goes last. */
+  /** Removes events.jsonl first: a folder that still has it is complete. Removes the head last. */
   async #removeFolder(run_id: string): Promise<void> {
     const { state_dir, heads } = this.#place;
     const folder = runPath(state_dir, run_id);
@@ -205,7 +205,7 @@ export class Pruner {
     removeHead(heads, run_id, state_dir);
   }
 
-  /** What is left where nobody looks any more. */
+  /** Removes leftovers that nothing refers to any more. */
   async #tidy(): Promise<void> {
     const { state_dir, clock } = this.#place;
     const now = clock();
@@ -218,12 +218,12 @@ export class Pruner {
     for (const run_id of empty) if (byRun.has(run_id)) await this.#removeTree(runPath(state_dir, run_id));
   }
 
-  /** What cannot be removed holds up nothing else: it is told, and tried again with the next tidying. */
+  /** A folder that cannot be removed does not stop the pruning: it is reported, and retried by the next `#tidy`. */
   async #removeTree(folder: string): Promise<void> {
     try {
       await rm(folder, { recursive: true, force: true });
     } catch (error) {
-      this.#problems.push(`"${folder}" cannot be removed (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
+      this.#problems.push(`Cannot remove "${folder}" (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
     }
   }
 }

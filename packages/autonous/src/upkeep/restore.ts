@@ -8,8 +8,9 @@ import {
   removeHead,
   removeUnused,
   runsWithHeads,
-} from "@autonous/runtime";
-import type { RestoredPayload, RuntimeEvent } from "@autonous/runtime";
+} from "@autonous/runtime/internal";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { RestoredPayload } from "@autonous/runtime/internal";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { BACKED_UP } from "./backup.ts";
 import { copyTree } from "./copy-tree.ts";
@@ -31,18 +32,17 @@ export interface RestoreReport {
   readonly made_at: string;
   readonly runs: number;
   readonly records: number;
-  /** What was damaged in it when it was made, and is still. */
+  /** Problems that the state already had when the backup was made. */
   readonly problems: readonly string[];
-  /** Runs that this machine knows of and that the backup does not have. */
+  /** Runs that this machine knows but the backup does not have. */
   readonly lost_runs: readonly string[];
-  /** Runs that had gone on since. */
+  /** Runs that had more events than the backup has. */
   readonly cut_runs: readonly string[];
 }
 
 /**
- * Puts a backup in the place of a state folder that is not there, and says so in the record: to go back to an earlier
- * state is what `audit verify` finds otherwise. One that was killed is gone on with. Throws `CannotBackUp` with what to
- * do.
+ * Restores a backup to a state folder that does not exist, and records that: otherwise `audit verify` would report the
+ * rollback to an earlier state. Completes a restore that was killed. Throws `CannotBackUp` with what to do.
  */
 export async function restore(place: RestorePlace, backup: string): Promise<RestoreReport> {
   const manifest = readManifest(backup);
@@ -83,8 +83,8 @@ async function putBack({ manifest, backup, place, partial: { made, keep } }: Put
 }
 
 /**
- * What is there may be this very backup, put back by one that was killed before it had moved all heads: its record says
- * so, and all that the backup has is there. Anything else is somebody's, and stays.
+ * The existing folder may be this backup, restored by a process that was killed before it had moved all heads: then its
+ * log of prunings says so, and it has everything that the backup has. Any other folder is left alone.
  */
 async function checkBegun(
   manifest: Manifest,
@@ -96,17 +96,17 @@ async function checkBegun(
   const isMoved = typeof head === "object" && head.hash === last?.hash;
   if (last?.type !== "upkeep.restored" || last.payload["made_at"] !== manifest.made_at || isMoved)
     throw new CannotBackUp(
-      `Cannot put the backup back to "${state_dir}": something is there. Move it away first, and keep it`,
+      `Cannot restore the backup to "${state_dir}": it already exists. Move it away first, and keep it`,
     );
   const then = passingFolder(made, "heads");
-  // The restore made a record of prunings where the backup had none.
+  // If the backup had no log of prunings, the restore created one.
   putHeads(then, { heads: [[last.run_id, last.seq, last.hash], ...manifest.heads] }, state_dir);
   await check(state_dir, { heads: then, clock }, manifest);
   const { lost, cut } = last.payload as unknown as RestoredPayload;
   return { lost, cut };
 }
 
-/** The heads of two copies of one record would be in each other's way. */
+/** Two copies of one run would share a head and overwrite it. */
 function refuseIfInUse({ heads: tails }: Manifest, { state_dir, heads }: RestorePlace): void {
   for (const [run_id] of tails) {
     const head = readHead(heads, run_id);
@@ -114,12 +114,12 @@ function refuseIfInUse({ heads: tails }: Manifest, { state_dir, heads }: Restore
     const isThere = existsSync(join(head.state_dir, "runs", run_id)) || existsSync(join(head.state_dir, "pruned"));
     if (isThere)
       throw new CannotBackUp(
-        `Cannot put the backup back to "${state_dir}": what it is a copy of is still in "${head.state_dir}", and both would have one head. Move that away first; or, to try a backup, set XDG_STATE_HOME to an empty folder`,
+        `Cannot restore the backup to "${state_dir}": the original state folder "${head.state_dir}" still exists, and both would share one head. Move it away first; or, to try a backup, set XDG_STATE_HOME to an empty folder`,
       );
   }
 }
 
-/** What was damaged when the backup was made is put back as it was: it is evidence. Anything else is refused. */
+/** Damage listed in the manifest is restored unchanged, as evidence. Any other damage is refused. */
 async function check(
   partial: string,
   { heads, clock }: Omit<RestorePlace, "state_dir">,
@@ -132,7 +132,7 @@ async function check(
     const problems = verdict.problems.map(problemLine).filter((line) => !known.includes(line));
     if (problems.length === 0) return;
     throw new CannotBackUp(
-      `Cannot put the backup back: its record is damaged (${problems.length} problems; ${problems[0]}). "autonous audit verify <backup>" shows them`,
+      `Cannot restore the backup: its audit log is damaged (${problems.length} problems; ${problems[0]}). "autonous audit verify <backup>" shows them`,
     );
   } finally {
     await store?.close();
@@ -141,7 +141,7 @@ async function check(
 
 type Gone = Pick<RestoredPayload, "lost" | "cut">;
 
-/** What the heads know of this folder that the backup does not have. */
+/** Runs and events that the heads of this folder know but the backup does not have. */
 function whatIsLost({ heads: tails }: Manifest, { state_dir, heads }: RestorePlace): Gone {
   const kept = new Map(tails.map(([run_id, seq]) => [run_id, seq]));
   const known = runsWithHeads(heads, state_dir).flatMap((run_id) => {
@@ -159,7 +159,7 @@ function whatIsLost({ heads: tails }: Manifest, { state_dir, heads }: RestorePla
   return { lost: lost.map(leftOf), cut };
 }
 
-/** The record of prunings is no run, although it has a head like one. */
+/** The log of prunings has a head like a run, but is not a run. */
 function isChainId(run_id: string): boolean {
   return run_id.startsWith("prune_");
 }
@@ -179,10 +179,13 @@ async function recordRestore(partial: string, { heads, clock, entry }: Recorded)
   }
 }
 
-/** From now on what was put back is what there is. The head that shows that this was done is moved last. */
+/**
+ * Makes the restored state the current one. Moves the head of the log of prunings last: it marks the restore as
+ * complete.
+ */
 async function moveHeads(manifest: Manifest, { state_dir, heads }: RestorePlace, lost: Gone["lost"]): Promise<void> {
   const chain = await lastOfChain(state_dir);
-  if (chain === undefined) throw new Error(`The record of prunings in "${state_dir}" is gone since it was written`);
+  if (chain === undefined) throw new Error(`The log of prunings in "${state_dir}" disappeared after it was written`);
   putHeads(heads, { heads: manifest.heads.filter(([run_id]) => run_id !== chain.run_id) }, state_dir);
   for (const { run_id } of lost) removeHead(heads, run_id, state_dir);
   for (const run_id of runsWithHeads(heads, state_dir)) if (isChainId(run_id)) removeHead(heads, run_id, state_dir);
@@ -194,6 +197,6 @@ async function lastOfChain(state_dir: string): Promise<RuntimeEvent | undefined>
   try {
     return last === undefined ? undefined : (JSON.parse(last) as RuntimeEvent);
   } catch {
-    return undefined; // somebody changed it: no restore of ours
+    return undefined; // the line was changed, so it is not an unfinished restore
   }
 }

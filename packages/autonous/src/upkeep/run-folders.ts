@@ -1,27 +1,27 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isRunId } from "@autonous/runtime";
+import { isRunId } from "@autonous/runtime/internal";
 import { Turn } from "./give-way.ts";
 import { openFiles } from "./open-files.ts";
 
 export interface RunFolder {
   readonly run_id: string;
-  /** When something was last recorded; undefined where there is no record in it. */
+  /** When its events.jsonl was last written; undefined if the file is missing. */
   readonly lastMs: number | undefined;
 }
 
-/** Every folder of a run, in no order. */
+/** The folders of all runs, unordered. */
 export async function* runFolders(state_dir: string): AsyncIterable<RunFolder> {
   const turn = new Turn();
   for (const run_id of namesIn(join(state_dir, "runs"))) {
     await turn.giveWay();
-    if (!isRunId(run_id)) continue; // not of our making
+    if (!isRunId(run_id)) continue; // not created by us
     const file = join(state_dir, "runs", run_id, "events.jsonl");
     yield { run_id, lastMs: statSync(file, { throwIfNoEntry: false })?.mtimeMs };
   }
 }
 
-/** What a folder takes, with all that is in it. */
+/** Disk usage of a folder, recursively. */
 export async function bytesBelow(path: string, turn: Turn = new Turn()): Promise<number> {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return 0;
@@ -34,14 +34,16 @@ export async function bytesBelow(path: string, turn: Turn = new Turn()): Promise
   return bytes;
 }
 
-/** Files below a folder that other processes have open now, as far as we may look: their runs are under way. */
+/**
+ * Files below a folder that other processes have open now, as far as our permissions let us see: their runs are active.
+ */
 export function openBelow(folder: string): ReadonlySet<string> {
   const open = new Set<string>();
   for (const { path } of openFiles()) if (path.startsWith(`${folder}/`)) open.add(path);
   return open;
 }
 
-/** None where there is no such folder, or it goes away meanwhile, or may not be looked into. */
+/** Empty if the folder does not exist, disappears meanwhile, or is not readable. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

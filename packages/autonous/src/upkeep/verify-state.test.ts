@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { cpSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { makeId, makeTraceId, verifyAudit } from "@autonous/runtime";
+import { verifyAudit } from "@autonous/runtime";
+import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../test/support/scratch.ts";
@@ -16,12 +17,12 @@ interface Place {
   readonly task_id: string;
   readonly run_id: string;
   readonly store: Store;
-  /** Runs SQL as somebody else who has the file. */
+  /** Runs SQL on the file, as another process could. */
   sql(text: string): void;
   verify(): Promise<readonly string[]>;
 }
 
-/** A task that made one call and was answered; its file follows. */
+/** A completed task with one call, mirrored to its file. */
 async function served(): Promise<Place> {
   const { path } = await scratchFolder();
   const state_dir = join(path, "state");
@@ -79,7 +80,7 @@ async function recordCall(store: Store, { task_id, run_id }: Pick<Place, "task_i
   await journal.append([event("tool_call.completed", { audit })], { result });
 }
 
-test("a store and the files that follow it are whole", async () => {
+test("a store and its mirrored files verify without problems", async () => {
   expect(await (await served()).verify()).toEqual([]);
 });
 
@@ -87,18 +88,18 @@ const TABLES = ["outbox", "history", "task_audit", "tool_calls", "events", "inbo
 
 // oxfmt-ignore
 const TAMPERING: readonly { readonly title: string; readonly sql: string; readonly says: RegExp }[] = [
-  { title: "a task that was removed from every table", sql: TABLES.map((table) => `delete from ${table}`).join("; "),  says: /the store has nothing of it/ },
+  { title: "a task that was removed from every table", sql: TABLES.map((table) => `delete from ${table}`).join("; "),  says: /the run is missing in the store/ },
   { title: "a task that was removed from the inbox",   sql: "delete from inbox",                                        says: /not in the inbox/ },
   { title: "events that were removed",                 sql: "delete from events",                                       says: /no event of it|tail was cut/ },
   { title: "a reply that was removed",                 sql: "delete from outbox",                                       says: /the outbox does not have it/ },
-  { title: "a reply that was never sent",              sql: "insert into outbox (task_id, channel, chat, body, dedupe, created_at, sent_at) select task_id, 'http', 'chat_1', 'x', 'x', 1, 1 from inbox", says: /the record does not/ },
-  { title: "a call that was removed",                  sql: "delete from tool_calls",                                   says: /not in the table of calls|not the one on record/ },
+  { title: "a reply that was never sent",              sql: "insert into outbox (task_id, channel, chat, body, dedupe, created_at, sent_at) select task_id, 'http', 'chat_1', 'x', 'x', 1, 1 from inbox", says: /sent, but the audit log does not/ },
+  { title: "a call that was removed",                  sql: "delete from tool_calls",                                   says: /not in the table of calls|does not match the audit log/ },
   { title: "a result that was changed",                sql: "update tool_calls set result_json = '{}'",                 says: /stored result of call "call_1"/ },
   { title: "a result that was removed",                sql: "update tool_calls set result_json = null",                 says: /stored result of call "call_1"/ },
   { title: "a result whose text was changed",          sql: "update tool_calls set output_text = 'all is well'",        says: /stored result of call "call_1"/ },
-  { title: "a task that is said not to be done",       sql: "update inbox set state = 'failed'",                        says: /the record says that the task is done/ },
+  { title: "a completed task marked as failed",          sql: "update inbox set state = 'failed'",                        says: /the audit log says that the task is done/ },
   { title: "a row that is not JSON",                   sql: "update events set payload = 'nonsense' where seq = 2",     says: /row 2 of the table "events" is not valid JSON/ },
-  { title: "a row that is JSON and no object",         sql: "update events set payload = '7' where seq = 2",            says: /row 2 of the table "events" is not valid JSON/ },
+  { title: "a row that is not a JSON object",          sql: "update events set payload = '7' where seq = 2",            says: /row 2 of the table "events" is not valid JSON/ },
   { title: "a changed row",                            sql: "update events set ts = '2020-01-01T00:00:00.000Z' where seq = 2", says: /content was changed/ },
 ];
 
@@ -124,10 +125,10 @@ async function another(store: Store): Promise<{ task_id: string; run_id: string 
 const NO_EVENTS = ["nonsense", "", "7", "null", '"text"', '{"cut":', "\\u0000"];
 
 for (const payload of NO_EVENTS) {
-  test(`a row that holds ${JSON.stringify(payload)} takes nothing from the files of other runs`, async () => {
+  test(`a row that holds ${JSON.stringify(payload)} does not affect the files of other runs`, async () => {
     const place = await served();
     const { store, run_id } = place;
-    await recordCall(store, { task_id: place.task_id, run_id }).catch(() => undefined); // its id is used: one start more
+    await recordCall(store, { task_id: place.task_id, run_id }).catch(() => undefined); // its id is taken: this only adds a start
     const other = await another(store);
     place.sql(`update events set payload = '${payload}' where run_id = '${run_id}' and seq = 4`);
     await store.kv.set("mirror", JSON.stringify({ position: 0, behind: [] }));
@@ -151,7 +152,7 @@ for (const payload of NO_EVENTS) {
 // oxfmt-ignore
 const NO_STATE = ["nonsense", "", "null", "[]", '{"position":-1,"behind":[]}', '{"position":"7","behind":[]}', '{"position":1}', '{"position":1,"behind":[7]}'];
 
-test("a mirror whose own note is not valid compares all files again, and says so", async () => {
+test("a mirror with an invalid position compares all files again, and logs that", async () => {
   for (const note of NO_STATE) {
     const place = await served();
     await place.store.kv.set("mirror", note);
@@ -161,13 +162,13 @@ test("a mirror whose own note is not valid compares all files again, and says so
     await mirror.catchUp();
     expect({ note, lines }).toEqual({
       note,
-      lines: [expect.stringMatching(/"mirror" in the table "kv" is not valid/)],
+      lines: [expect.stringMatching(/^Invalid "mirror" entry in the table "kv"/)],
     });
     expect(await place.verify()).toEqual([]);
   }
 });
 
-test("what of a run cannot be read from the other tables is reported, and allows nothing", async () => {
+test("invalid rows of a run in other tables are reported, and grant nothing", async () => {
   const place = await served();
   const { store, run_id } = place;
   const insert = `insert into grants (grant_id, scope, run_id, session, grant_json)`;
@@ -190,7 +191,7 @@ test("what of a run cannot be read from the other tables is reported, and allows
   expect(problems).toMatch(/the stored result of a call of this run is not valid JSON/);
 });
 
-test("an entry of the outbox that cannot be read is replaced by a notice, and what is behind it is sent", async () => {
+test("an unreadable outbox entry is replaced by a notice, and the entries behind it are sent", async () => {
   const place = await served();
   const columns = "(task_id, channel, chat, kind, body, dedupe, created_at)";
   const rows = ["file", "approval"].map(
@@ -206,9 +207,9 @@ test("an entry of the outbox that cannot be read is replaced by a notice, and wh
   expect((await place.verify()).join("\n")).toMatch(/the outbox has an entry of this task that is not valid JSON/);
 });
 
-test("rows that somebody else chained on are found, and the files do not follow them", async () => {
+test("rows appended by another process are found, and are not mirrored to the files", async () => {
   const place = await served();
-  const { chainEvents } = await import("@autonous/runtime");
+  const { chainEvents } = await import("@autonous/runtime/internal");
   const [last] = await place.store.events.last({ run_id: place.run_id, limit: 1 });
   const { seq: _seq, hash: _hash, prev_hash: _prev, mac: _mac, ...draft } = last!.event;
   const [forged] = chainEvents([{ ...draft, event_id: "evt_forged" }], last!.event);
@@ -216,18 +217,18 @@ test("rows that somebody else chained on are found, and the files do not follow 
   place.sql(
     `insert into events (event_id, run_id, seq, ts, type, trace_id, task_id, payload, prev_hash, hash) values ('${[event_id, run_id, seq, ts, type, trace_id, task_id, JSON.stringify(payload), prev_hash, hash].join("','")}')`,
   );
-  expect((await place.verify()).join("\n")).toMatch(/beyond the head/);
+  expect((await place.verify()).join("\n")).toMatch(/past the head/);
   const lines: string[] = [];
   const mirror = new Mirror({ ...place, clock: Date.now, log: (line) => lines.push(line) });
   await mirror.catchUp();
   expect(lines.join("\n")).toMatch(/was not written by this user/);
-  expect((await place.verify()).join("\n")).toMatch(/beyond the head/);
+  expect((await place.verify()).join("\n")).toMatch(/past the head/);
 });
 
 test("a file that was removed is written again from the store", async () => {
   const place = await served();
   rmSync(join(place.state_dir, "runs", place.run_id), { recursive: true });
-  expect((await place.verify()).join("\n")).toMatch(/record of this run is gone/);
+  expect((await place.verify()).join("\n")).toMatch(/record of this run is missing/);
   await place.store.kv.set("mirror", JSON.stringify({ position: 0, behind: [] }));
   const mirror = new Mirror({ ...place, clock: Date.now, log: (line) => expect.fail(line) });
   await mirror.catchUp();
@@ -259,7 +260,7 @@ test("a call that was open when its task ended is ended as Interrupted", async (
 });
 
 for (const lose of ["delete", "replace"] as const) {
-  test(`a database that somebody ${lose}s while it is open takes nothing any more`, async () => {
+  test(`a database that another process ${lose}s while it is open accepts no more writes`, async () => {
     const { path } = await scratchFolder();
     const file = databaseFile(path);
     const store = await openStore({ file, clock: Date.now });

@@ -1,7 +1,9 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { readPrunings, verifyAudit, verifyEvents } from "@autonous/runtime";
-import type { AuditProblem, AuditRecord, AuditVerdict, Gone } from "@autonous/runtime";
+import { verifyAudit } from "@autonous/runtime";
+import { readPrunings, verifyEvents } from "@autonous/runtime/internal";
+import type { AuditVerdict } from "@autonous/runtime";
+import type { AuditProblem, AuditRecord, Gone } from "@autonous/runtime/internal";
 import type { ForgottenRun, Store } from "../store/store.ts";
 import { runFolders } from "./run-folders.ts";
 import { wholeLines } from "./whole-lines.ts";
@@ -14,7 +16,7 @@ interface VerifiedPlace {
 
 const A_PAGE = 500;
 
-/** The files of a state folder, and the store beside them, in both directions: what one has and the other lacks is reported. */
+/** Verifies the files of a state folder and its store against each other: reports what either one lacks. */
 export async function verifyState({ state_dir, heads, store }: VerifiedPlace): Promise<AuditVerdict> {
   const files = await verifyAudit(state_dir, { heads });
   if (store === undefined) return files;
@@ -29,15 +31,15 @@ export async function verifyState({ state_dir, heads, store }: VerifiedPlace): P
     if (left !== undefined && isTold(left, byRun.get(run_id))) continue;
     const verdict = await verifyStored({ store, state_dir, heads }, run_id);
     records += verdict.records;
-    // Until it is on record that a run is no longer kept, all of it has to be there.
+    // A run must be complete until its pruning is recorded.
     const isThere = left === undefined || (left.removed_at === null && verdict.records === left.events);
     if (isThere) problems.push(...verdict.problems);
-    else problems.push({ seq: 0, run_id, problem: "the run was taken out of the store, and no pruning tells of it" });
+    else problems.push({ seq: 0, run_id, problem: "the run was removed from the store, but no pruning is recorded" });
   }
   problems.push(...(await store.checks.contradictions()));
   problems.push(...(await missingInStore(state_dir, stored)));
   const all = withoutRepeats(problems);
-  // A run that the store has and a file follows is one record, not two.
+  // A run that is in the store and in a file counts once.
   return { ...files, ok: all.length === 0, records: Math.max(files.records, records), problems: all };
 }
 
@@ -58,30 +60,30 @@ async function verifyStored(place: VerifiedPlace & { readonly store: Store }, ru
   const more = changed.map((id) => ({
     seq: 0,
     run_id,
-    problem: `the stored result of call "${id}" is not the one on record`,
+    problem: `the stored result of call "${id}" does not match the audit log`,
   }));
   return { ...verdict, ok: verdict.ok && more.length === 0, problems: [...verdict.problems, ...more] };
 }
 
-/** What the record of a task, and that of the service itself, begins with. */
+/** The first event in the log of a task, or of the service itself. */
 const OF_SERVICE = /"type":"(?:task\.queued|access\.\w+)"/;
 
-/** Runs whose files say that they are of a service's task, and of which the store has nothing. */
+/** Runs whose files say that they belong to the service, but that are missing in the store. */
 async function missingInStore(state_dir: string, stored: ReadonlySet<string>): Promise<readonly AuditProblem[]> {
   const problems: AuditProblem[] = [];
   for await (const { run_id, lastMs } of runFolders(state_dir)) {
     if (lastMs === undefined || stored.has(run_id)) continue;
     const file = join(state_dir, "runs", run_id, "events.jsonl");
-    if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) continue; // reported with the files
+    if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) continue; // the check of the files reports it
     const first = (await wholeLines(file, 1)).last ?? "";
     if (!OF_SERVICE.test(first)) continue; // a run of the command line or of a library
-    const problem = "the file of this run is of the service, but the store has nothing of it: it was removed";
+    const problem = "the file of this run belongs to the service, but the run is missing in the store: it was removed";
     problems.push({ seq: 0, run_id, problem });
   }
   return problems;
 }
 
-/** The file of a run and its rows have the same damage where they follow each other. */
+/** A run's file mirrors its rows, so both report the same damage. */
 function withoutRepeats(problems: readonly AuditProblem[]): readonly AuditProblem[] {
   const keyOf = ({ run_id = "", seq, problem }: AuditProblem): string => `${run_id} ${seq} ${problem}`;
   return [...new Map(problems.map((each) => [keyOf(each), each])).values()];
@@ -91,7 +93,7 @@ function isTold(left: ForgottenRun, gone: Gone | undefined): boolean {
   return gone?.isHeaded === true && gone.events === left.events && gone.last_hash === left.last_hash;
 }
 
-/** Runs of the store that are no longer kept, by their ids. */
+/** Pruned runs of the store, by id. */
 export async function allForgotten(store: Store): Promise<ReadonlyMap<string, ForgottenRun>> {
   const found = new Map<string, ForgottenRun>();
   for (let after = ""; ;) {

@@ -1,5 +1,5 @@
 import { existsSync, statSync, truncateSync, utimesSync } from "node:fs";
-import { readLines } from "@autonous/runtime";
+import { readLines } from "@autonous/runtime/internal";
 
 export interface WholeLines {
   readonly count: number;
@@ -7,7 +7,7 @@ export interface WholeLines {
   readonly last: string | undefined;
 }
 
-/** The first lines of a file that were written to their end, in constant memory. */
+/** Counts the complete lines of a file (at most `most`), in constant memory. */
 export async function wholeLines(file: string, most = Number.POSITIVE_INFINITY): Promise<WholeLines> {
   let found: WholeLines = { count: 0, bytes: 0, last: undefined };
   if (!existsSync(file)) return found;
@@ -19,7 +19,7 @@ export async function wholeLines(file: string, most = Number.POSITIVE_INFINITY):
   return found;
 }
 
-/** Leaves the first lines of a file, and of a last line that is torn nothing. Its times stay. */
+/** Truncates a file after its first `most` lines, and removes an incomplete last line. Keeps the file times. */
 export async function cutLines(file: string, most?: number): Promise<void> {
   if (!existsSync(file)) return;
   const { bytes } = await wholeLines(file, most);

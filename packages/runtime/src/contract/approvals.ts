@@ -8,51 +8,53 @@ export interface ApprovalFilter {
 }
 
 /**
- * Whose waiting request for the same call (the same digest) stands for a new one. `run`: one of the same run. `any`: also
- * one of another run, for a caller that does not wait for the answer. `none`: no other.
+ * Which pending request for the same call (the same digest) is reused. `run`: one of the same run. `any`: also one of
+ * another run, for a caller that does not wait for the answer. `none`: never.
  */
 export interface OpenOptions {
   readonly shared?: "run" | "any" | "none";
 }
 
-/** Whose grants count for a call. */
+/** Identifies whose grants apply to a call. */
 export interface GrantHolder {
   readonly run_id: string;
   readonly session: string;
 }
 
 /**
- * Where requests and grants are kept. Makers: files in the runs' folders (library, command line), tables (service).
- * Each method is whole: what it did survives kill -9, and of two at once the first wins.
+ * Stores approval requests and grants. Implementations: files in the run folders (library, command line), tables
+ * (service). Each method is atomic and survives kill -9; of two concurrent calls the first wins.
  */
 export interface ApprovalKeeper {
   /**
-   * Puts a request on record as `pending`. Where one of the same run, `tool_call_id` and `digest` is there already, gives
-   * the latest as it stands, so that a call that is made again after a restart finds its answer; one that was used or
-   * withdrawn does not count. An open one of the same call with another digest is withdrawn. Where another call with the
-   * same digest waits for an answer already, its request is given (default: within the run): nobody is asked twice.
+   * Records a request as `pending`. If one with the same run, `tool_call_id` and `digest` exists, returns the latest in
+   * its current state, so that a call repeated after a restart finds its answer; used and withdrawn requests do not
+   * count. A pending request of the same call with another digest is withdrawn. If another call with the same digest is
+   * already waiting (default: within the run), returns its request, so that a person is not asked twice.
    */
   open(request: ApprovalRequest, options?: OpenOptions): Promise<Approval>;
   get(approval_id: string): Promise<Approval | undefined>;
-  /** The one that was granted as it is (its answer has no `args`) and not used, for exactly this call, whoever made it. */
+  /** The granted, unused approval for exactly this call, from any caller; approvals with edited `args` do not match. */
   findGranted(digest: string): Promise<Approval | undefined>;
   /** Oldest first. */
   list(filter?: ApprovalFilter): Promise<readonly Approval[]>;
-  /** `won` is false where it was answered, or over, before: then the approval tells how. Undefined: there is none. */
+  /**
+   * `won` is false if it was already answered or closed: the returned approval shows the result. Undefined: unknown id.
+   */
   answer(
     approval_id: string,
     answer: ApprovalAnswer,
   ): Promise<{ readonly won: boolean; readonly approval: Approval } | undefined>;
-  /** Ends one that is open without an answer. */
+  /** Closes a pending request without an answer. */
   end(approval_id: string, state: "expired" | "withdrawn"): Promise<void>;
-  /** Takes a granted one for the call that is about to begin: true exactly once. */
+  /** Consumes a granted approval for the call that is about to start: true exactly once. */
   use(approval_id: string): Promise<boolean>;
-  /** Resolves when it is no longer pending; rejects with the signal's reason. */
+  /** Resolves when the request is no longer pending; rejects with the signal's reason. */
   wait(approval_id: string, signal: AbortSignal): Promise<Approval>;
-  /** A `grant_id` that is there already stays as it is. */
+  /** An existing `grant_id` is left unchanged. */
   addGrant(grant: Grant): Promise<void>;
-  /** Those that count for this run or session; all of them where nobody is named. */
+  /** Grants that apply to this run or session; all grants if no holder is given. */
   grants(holder?: GrantHolder): Promise<readonly Grant[]>;
-  /** Gives false where there is none of that id. */
+  /** Returns false if the id is unknown. */
   revoke(grant_id: string): Promise<boolean>;
 }

@@ -1,8 +1,8 @@
 import type { EntryKind } from "./context.ts";
 
-/** One thing below the roots that is not as it was before the command. */
+/** A path below the roots that differs from its state before the command. */
 export interface CommandChange {
-  /** Relative to the working folder where it lies below; a folder that was not looked into ends in "/". */
+  /** Relative to the working folder if below it; a folder that was not scanned ends in "/". */
   readonly path: string;
   readonly real: string;
   readonly kind: EntryKind;
@@ -12,7 +12,7 @@ export interface CommandChange {
   readonly why_not?: string;
 }
 
-/** What the command may not do unasked, and what became of it. */
+/** A change that needs approval but was made without it, and how it was handled. */
 export interface CommandIntrusion {
   readonly path: string;
   readonly real: string;
@@ -20,39 +20,41 @@ export interface CommandIntrusion {
   readonly why: string;
   readonly change: "added" | "changed";
   readonly outcome: "restored" | "removed" | "stays";
-  /** Why it stays: a clause. */
+  /** Why it was left in place: a clause. */
   readonly problem?: string;
 }
 
-/** What is looked for around a command. */
+/** Detects what a command changes. */
 export interface CommandLook {
-  /** To be called once, when the command is over. */
+  /** Call once, when the command has ended. */
   after(): Promise<CommandChanges>;
-  /** Instead, where the command never ran. */
+  /** Call instead of `after` if the command never ran. */
   drop(): void;
 }
 
 export interface CommandChanges {
-  /** In the order of their paths. */
+  /** Sorted by path. */
   readonly files: readonly CommandChange[];
-  /** How many more there were, where only the first of them were kept. */
+  /** Number of further changes that are not listed. */
   readonly files_more?: number;
-  /** Takes back what is `undoable`. Left out where nothing is. */
+  /** Undoes the `undoable` changes. Omitted if none are undoable. */
   readonly undo_id?: string;
   readonly taken_back: readonly CommandIntrusion[];
   readonly taken_back_more?: number;
-  /** Undoing it brings back what was set aside. */
+  /** Undoing it restores the files that were set aside. */
   readonly set_aside_id?: string;
-  /** Folders that were not looked into, and why: the first of them, and how many more there are. */
+  /** The first folders that were not scanned, with the reason; `left_out_more` counts the rest. */
   readonly left_out: readonly { readonly path: string; readonly why: string }[];
   readonly left_out_more: number;
-  /** Files that were hidden from the command and that git does not track any more: it took them for deleted. */
+  /** Files that were hidden from the command and that git no longer tracks: git considered them deleted. */
   readonly untracked?: readonly string[];
-  /** How many more changed while commands of other sessions ran: not named, and left alone by undo. */
+  /** Number of changes made while commands of other sessions ran: not listed, and skipped by undo. */
   readonly unsure?: number;
-  /** Another command ran at the same time: a change may be that one's. What it told first is not told again. */
+  /**
+   * Another command ran at the same time and may have made some changes. Changes that it already reported are omitted.
+   */
   readonly overlapped: boolean;
-  /** The size of the files that it made or changed. */
+  /** Total size of the created and changed files. */
   readonly bytes_written: number;
 }
 

@@ -6,53 +6,53 @@ import type { ToolSearch } from "./search.ts";
 import type { ToolSkills } from "./skills.ts";
 import type { ChangedFile, Restored, RestoreItem, UndoLog, UndoRecord } from "./undo.ts";
 
-/** What a tool gets to work with. These are its only handles to the machine. */
+/** Passed to each tool call. These are a tool's only handles to the machine. */
 export interface ToolContext {
   readonly tool_call_id: string;
   readonly run_id: string;
-  /** Aborted on timeout and on cancel. */
+  /** Aborted on timeout and on cancellation. */
   readonly signal: AbortSignal;
   readonly files: ToolFiles;
   readonly search: ToolSearch;
   readonly processes: CallProcesses;
   readonly network: ToolNetwork;
   readonly skills: ToolSkills;
-  /** What was learnt before, for later. Redacts what it is given to keep. Undefined where the host keeps nothing. */
+  /** Memory entries across runs. Redacts entries before storing them. Undefined if the host has no memory. */
   readonly memory: MemoryKeeper | undefined;
-  /** The tools in force, for the one that looks for others. */
+  /** The tools in force, for `tool_search`. */
   tools(): readonly OfferedTool[];
-  /** What this run put aside because it was too long to show. */
+  /** Output that this run stored because it was too long to show. */
   readonly observations: Observations;
-  /** For tools that declare `undoes`: the records that the gate looked up and judged, newest first. */
+  /** For tools that declare `undoes`: the records that the gate found and evaluated, newest first. */
   readonly undo: Undoing;
-  /** For output that comes in pieces and may be endless. */
+  /** For output that arrives in chunks and may be endless. */
   openTranscript(): Transcript;
-  /** Begins a copy of a file for whoever asked. It goes out when the call is on record as done, and not before. */
+  /** Starts a copy of a file for the requester. It is sent only after the call is recorded as completed. */
   openAttachment(file: AttachmentStart): AttachmentWriter;
-  /** How much output a caller gets to see at once. */
+  /** The maximum output that a caller sees at once. */
   readonly limits: OutputLimits;
   readonly cursors: Cursors;
-  /** `fraction` from 0 to 1, or null where it cannot be known. `output`: the detail is the next piece of what a command prints. */
+  /** `fraction` from 0 to 1, or null if unknown. `output`: `detail` is the next chunk of a command's output. */
   progress(fraction: number | null, detail: string, output?: "stdout" | "stderr"): void;
-  /** Shows something at once to whoever asked. Recorded, so that it is there for who looks later. */
+  /** Shows something to the requester immediately. Recorded for later readers. */
   display(shown: Displayed): Promise<void>;
   readonly todo: TodoList;
 }
 
-/** A step of the work of a run. */
+/** A step in a run's to-do list. */
 export interface TodoItem {
   readonly text: string;
   readonly done: boolean;
 }
 
-/** The steps of a run, kept in its record and shown to whoever asked. */
+/** The to-do list of a run, stored in its record and shown to the requester. */
 export interface TodoList {
   read(): Promise<readonly TodoItem[]>;
-  /** Records what the plan makes of the list, and gives it as it is recorded: redacted. What the plan throws is thrown. */
+  /** Records the list that `plan` returns, and returns it as recorded (redacted). Errors of `plan` are rethrown. */
   change(plan: (items: readonly TodoItem[]) => readonly TodoItem[]): Promise<readonly TodoItem[]>;
 }
 
-/** A tool, as far as somebody who looks for one has to know it. */
+/** The facts about a tool that a tool search needs. */
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
@@ -62,7 +62,7 @@ export interface OfferedTool {
 
 export const LEVELS = ["info", "success", "warning", "error", "progress"] as const;
 
-/** The payload of a `display` event, beside the call that it belongs to. */
+/** The payload of a `display` event, without its call. */
 interface Displayed {
   readonly content: string;
   readonly level: (typeof LEVELS)[number];
@@ -72,7 +72,7 @@ interface Displayed {
 }
 
 interface Observations {
-  /** By the `storage_ref` of a result of the same run. Throws `NotFound`. The caller closes it. */
+  /** Takes the `storage_ref` of a result of the same run. Throws `NotFound`. The caller closes it. */
   open(storage_ref: string): Promise<OpenedFile>;
 }
 
@@ -80,15 +80,15 @@ interface Undoing extends Pick<UndoLog, "content"> {
   readonly records: readonly UndoRecord[];
   /** See `UndoKeeper.restore`. */
   restore(items: readonly RestoreItem[], options: { readonly force: boolean }): Promise<Restored>;
-  /** Has the tool that made the change take it back. */
+  /** Has the tool that made the change undo it. */
   revert(record: UndoRecord): Promise<void>;
 }
 
-/** Takes what a command prints: redacted as it comes, the whole to the disk, the beginning and the end to be shown. */
+/** Receives command output: redacts it, stores all of it on disk and keeps the beginning and the end to show. */
 export interface Transcript {
-  /** Gives what can be shown of it already. */
+  /** Returns the part that can be shown already. */
   write(stream: "stdout" | "stderr", piece: Uint8Array): string;
-  /** No output came for a while: gives what more of it can be shown. */
+  /** No output arrived for a while: returns what else can be shown. */
   pause(stream: "stdout" | "stderr"): string;
   end(): TranscriptEnd;
 }
@@ -99,23 +99,23 @@ export interface TranscriptEnd {
   readonly truncated_lines: boolean;
   readonly truncated_bytes: boolean;
   readonly redacted: boolean;
-  /** Where something was left out: the whole output, up to a bound. */
+  /** If output was left out: reference to the full output, up to a size limit. */
   readonly aside?: { readonly storage_ref: string; readonly sha256: string };
 }
 
 export interface AttachmentStart {
-  /** As the receiver sees it. */
+  /** The name that the receiver sees. */
   readonly name: string;
   readonly media_type: string;
-  /** How its text is written, so that it can be redacted on the way. Null: it is no text. */
+  /** The encoding of the text, needed for redaction. Null: not text. */
   readonly encoding: "utf8" | "latin1" | "utf16le" | "utf16be" | null;
   readonly caption?: string;
 }
 
-/** Takes a file piece by piece. Who opened it ends it or drops it. */
+/** Receives a file in chunks. The opener must end or drop it. */
 export interface AttachmentWriter {
   write(piece: Uint8Array): void;
-  /** Throws `FileTooLarge`, and then nothing is attached. */
+  /** Throws `FileTooLarge`; then nothing is attached. */
   end(): { readonly file: AttachedFile; readonly redacted: boolean };
   drop(): void;
 }
@@ -128,9 +128,9 @@ export interface OutputLimits {
 export type EntryKind = "file" | "directory" | "link" | "other";
 
 export interface Entry {
-  /** For people: bytes that are no UTF-8 stand as replacement marks. */
+  /** For display: invalid UTF-8 becomes replacement characters. */
   readonly name: string;
-  /** The name's exact bytes, one character a byte: sorts in byte order, leads back to the entry. */
+  /** The name's exact bytes, one character per byte: sorts in byte order and identifies the entry. */
   readonly key: string;
   readonly kind: EntryKind;
 }
@@ -142,73 +142,73 @@ export interface FileFacts {
 }
 
 export interface ListOptions {
-  /** Keys of the folders below `path` that lead to the one to list. Links among them are not followed. */
+  /** Keys of the subfolders of `path` that lead to the folder to list. Symbolic links among them are not followed. */
   readonly below?: readonly string[];
   /** Only entries whose key comes after this one. */
   readonly after?: string;
-  /** At most so many entries: the first ones in the order of their keys. */
+  /** Maximum number of entries, in key order. */
   readonly limit: number;
   readonly show_sensitive?: boolean;
-  /** Leaves entries out before they count. */
+  /** Excludes entries before they are counted. */
   readonly skip?: (name: string) => boolean;
 }
 
 export interface Listing {
   readonly entries: readonly Entry[];
-  /** There are entries after the last one given. */
+  /** More entries follow. */
   readonly more: boolean;
-  /** Entries kept back because of their names. */
+  /** Number of entries withheld because of their names. */
   readonly hidden: number;
 }
 
-/** A regular file, open for reading. What is read is this file, whatever its name leads to by now. */
+/** A regular file, open for reading. Reads go to this file even if its name now points elsewhere. */
 export interface OpenedFile {
   readonly size: number;
-  /** Differs whenever the content may differ: made of device, inode, size and times. */
+  /** Changes whenever the content may have changed: built from device, inode, size and times. */
   readonly identity: string;
   /**
-   * The bytes from `position` on: `length` of them, or fewer where the file ends. Whoever reads much gives the buffer
-   * that they are put `into`.
+   * Reads `length` bytes from `position`, or fewer at the end of the file. Callers that read a lot pass a buffer as
+   * `into`.
    */
   read(position: number, length: number, into?: Buffer): Promise<Buffer>;
   close(): void;
 }
 
-/** A file that is about to change, as it is now. */
+/** The current state of a file that is about to change. */
 export interface FileBefore {
   readonly path: string;
-  /** Null where there is nothing yet. */
+  /** Null if nothing exists yet. */
   readonly facts: (FileFacts & { readonly mode: number }) | null;
-  /** Throws `FileTooLarge` above what can be edited in memory. Empty where there is nothing. */
+  /** Throws `FileTooLarge` above the size that can be edited in memory. Empty if nothing exists. */
   read(): Promise<Buffer>;
-  /** At most so many bytes at its end, however large it is. */
+  /** At most `length` bytes from the end, for files of any size. */
   readEnd(length: number): Promise<Buffer>;
-  /** Of the whole file, however large. Undefined where there is nothing. */
+  /** Hash of the entire file, of any size. Undefined if nothing exists. */
   sha256(): Promise<string | undefined>;
 }
 
-/** What a file is to be. `mode` is kept where it is left out; a new file gets the usual one. */
+/** The wanted state of a file. Without `mode` the mode is kept; a new file gets the default one. */
 export type FileChange =
   | { readonly path: string; readonly content: Uint8Array; readonly mode?: number }
   | { readonly path: string; readonly append: Uint8Array }
-  /** `folders`, innermost first, go with it where that leaves them empty. */
+  /** `folders`, innermost first, are removed too if that leaves them empty. */
   | { readonly path: string; readonly remove: true; readonly folders?: readonly string[] };
 
 export interface Changed {
   readonly files: readonly ChangedFile[];
-  /** Takes the change back. Undefined where nothing changed, or none of the old content could be kept. */
+  /** Undoes the change. Undefined if nothing changed, or no old content could be kept. */
   readonly undo_id: string | undefined;
 }
 
-/** A file before or after a change that is only planned. */
+/** A file before or after a planned change. */
 export interface FileSide {
   readonly size: number;
   readonly mode: number | undefined;
-  /** Left out where it is too large to be shown. */
+  /** Omitted if too large to show. */
   readonly content?: Uint8Array;
 }
 
-/** What a file would become. Null stands for: there is nothing. */
+/** What a file would become. Null: nothing exists. */
 export interface PlannedFile {
   readonly path: string;
   readonly before: FileSide | null;
@@ -216,18 +216,18 @@ export interface PlannedFile {
 }
 
 /**
- * Files, as far as this call was allowed to touch them: a path that the tool did not declare, or that leads
- * elsewhere than when it was judged, is refused. Nothing is followed that was not verified after it was opened.
+ * Files that this call may touch: a path that the tool did not declare, or that now leads elsewhere than when it was
+ * evaluated, is refused. Every opened file is verified before it is used.
  */
 export interface ToolFiles {
   stat(path: string): Promise<FileFacts>;
   list(path: string, options: ListOptions): Promise<Listing>;
-  /** For reading. Folders, pipes, sockets and devices are refused without being opened. The caller closes it. */
+  /** Opens for reading. Folders, pipes, sockets and devices are refused without being opened. The caller closes it. */
   open(path: string): Promise<OpenedFile>;
   /**
-   * Changes files, all of them or none. `plan` sees what is there and says what is to be; until that is done nobody
-   * else who works with this state folder changes these files, and what somebody outside changed meanwhile is not
-   * overwritten: `plan` is asked again. What takes the change back is on the disk before the first file changes.
+   * Changes files, all or none. `plan` sees the current files and returns the wanted ones; until the change is done, no
+   * other user of this state folder changes these files. Changes from outside are not overwritten: `plan` is called
+   * again. The undo data is on disk before the first file changes.
    */
   change(
     paths: readonly string[],
@@ -235,7 +235,7 @@ export interface ToolFiles {
   ): Promise<Changed>;
 }
 
-/** Cursors are sealed: one that was altered, or made for another tool or other arguments, is refused. */
+/** Cursors are sealed: altered ones, and ones made for another tool or other arguments, are refused. */
 export interface Cursors {
   seal(position: unknown, boundTo: unknown): string;
   /** Throws `InvalidCursor`. */

@@ -4,12 +4,12 @@ import type { ApprovalAnswer, ApprovalRequest, ReverseThinking } from "../protoc
 export type Clock = () => number;
 
 /**
- * What became of asking: an answer; `null`: nobody is there who may answer, and the call is refused with
- * `ApprovalRequired`; `parked`: the answer comes later, so the call is left open, and made again when it is there.
+ * Result of asking: an answer; `null`: no one can answer, and the call is refused with `ApprovalRequired`; `parked`:
+ * the answer comes later, so the call stays open and is repeated once the answer exists.
  */
 type Asked = ApprovalAnswer | "parked" | null;
 
-/** Asks a person. The signal is aborted when the answer is no longer wanted: somebody else gave it, or it is too late. */
+/** Asks a person. The signal is aborted when the answer is no longer needed: someone else answered, or time ran out. */
 export type OnApproval = (
   request: ApprovalRequest,
   options: { readonly signal: AbortSignal },
@@ -22,7 +22,7 @@ export interface HookCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Lets a checkpoint tool run, or not. */
+/** Decides whether a checkpoint tool may run. */
 export type OnCheckpoint = (
   call: HookCall,
 ) =>

@@ -1,4 +1,4 @@
-/** Something that is worth knowing in a later run. */
+/** A fact worth knowing in later runs. */
 export interface MemoryEntry {
   readonly id: string;
   readonly title: string;
@@ -14,29 +14,29 @@ export interface MemoryPage {
   readonly more: boolean;
 }
 
-/** Where what was learnt is kept. Each method is whole: what it did survives kill -9. What comes in is redacted already. */
+/** Stores memory entries. Each method is atomic and survives kill -9. Input is already redacted. */
 export interface MemoryKeeper {
-  /** One with the same title and knowledge that is there already is given as it is. Throws `LimitReached`. */
+  /** If an entry with the same title and knowledge exists, returns it. Throws `LimitReached`. */
   create(entry: {
     readonly title: string;
     readonly knowledge: string;
   }): Promise<{ readonly entry: MemoryEntry; readonly is_new: boolean }>;
-  /** Undefined: there is none of that id. */
+  /** Undefined: unknown id. */
   update(
     id: string,
     change: { readonly title?: string; readonly knowledge?: string },
   ): Promise<{ readonly before: MemoryEntry; readonly after: MemoryEntry } | undefined>;
-  /** Gives what was removed. */
+  /** Returns the removed entry. */
   remove(id: string): Promise<MemoryEntry | undefined>;
-  /** Undefined: there is none of that id. */
+  /** Undefined: unknown id. */
   get(id: string): Promise<MemoryEntry | undefined>;
-  /** Puts back what an update or a removal took away. */
+  /** Restores an entry that was updated or removed. */
   restore(entry: MemoryEntry): Promise<void>;
-  /** Newest first; `after`: those that come after this one. */
+  /** Newest first; `after`: continue after this entry. */
   list(options: {
     readonly limit: number;
     readonly after?: Pick<MemoryEntry, "id" | "created_at">;
   }): Promise<MemoryPage>;
-  /** Those that have all these words, or their beginnings, best first. */
+  /** Entries that contain all words (prefixes match too), best first. */
   search(query: string, options: { readonly limit: number }): Promise<MemoryPage>;
 }

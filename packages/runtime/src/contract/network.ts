@@ -1,34 +1,35 @@
-/** One request. Nothing of it is sent before its address was judged. */
+/** One request. Nothing is sent before its address was evaluated. */
 export interface NetworkRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Of the body after it was decompressed. What is beyond is not read. */
+  /** Limit for the decompressed body. The rest is not read. */
   readonly max_bytes: number;
   readonly timeout_ms: number;
 }
 
 export interface NetworkResponse {
-  /** Where the answer came from, after redirects. */
+  /** The final URL, after redirects. */
   readonly url: string;
-  /** The addresses that sent on to it, first one first. */
+  /** The URLs that redirected, in order. */
   readonly redirects: readonly string[];
   readonly status: number;
   readonly status_text: string;
-  /** By lower-case name. Cookies are only counted. */
+  /** By lower-case name. For cookies, only the count. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Decompressed, where `encoding` is undefined. */
+  /** Decompressed, unless `encoding` is set. */
   readonly body: Uint8Array;
-  /** How the body is still encoded, because that is not understood. */
+  /** The remaining content encoding, if it is not supported. */
   readonly encoding: string | undefined;
-  /** There was more than `max_bytes`. */
+  /** The body was longer than `max_bytes`. */
   readonly truncated: boolean;
 }
 
 /**
- * The network, as far as the allowlist opens it. Each address is judged when it is connected to, whatever name or
- * redirect led there. Throws `NetworkDenied`, `InvalidArguments`, `IOError`, `Timeout`; an answer of any status is none.
+ * Network access within the allowlist. Each address is evaluated when connecting, independent of the name or redirect
+ * that led there. Throws `NetworkDenied`, `InvalidArguments`, `IOError`, `Timeout`; an HTTP error status does not
+ * throw.
  */
 export interface ToolNetwork {
   request(request: NetworkRequest): Promise<NetworkResponse>;

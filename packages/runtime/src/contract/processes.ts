@@ -1,65 +1,65 @@
 import type { CommandChanges, CommandLook } from "./command-changes.ts";
 
-/** Which processes a command may become, and how much of the machine they may take. Reached: it is ended. */
+/** Resource limits of a command. When one is reached, the command is killed. */
 export interface CommandLimits {
-  /** Of the whole tree of processes. */
+  /** For the entire process tree. */
   readonly memory_bytes: number;
-  /** In the tree at once. */
+  /** Concurrent processes in the tree. */
   readonly processes: number;
-  /** Of one file that it writes. */
+  /** Size limit per written file. */
   readonly file_bytes: number;
-  /** In one process at once. */
+  /** Open files per process. */
   readonly open_files: number;
 }
 
 /**
- * `none`: no socket but unix ones. `loopback`: the sandbox's own, which leads nowhere else. `allowlist`: that one, with a
- * proxy on it that lets through what the allowlist names. Without a sandbox `allowlist` is refused, the others have no
- * effect.
+ * `none`: only unix sockets. `loopback`: the sandbox's own loopback interface. `allowlist`: loopback with a proxy that
+ * passes allowlisted hosts. Without a sandbox `allowlist` is refused and the others have no effect.
  */
 type CommandNetwork = "none" | "loopback" | "allowlist";
 
-/** What of the files that run later a command may change. The rest is read-only for it in a sandbox. */
+/** Which files that run later (hooks, startup files) a command may change. In a sandbox all others are read-only. */
 export interface OpenedPlaces {
   /**
-   * `settings`: git's configuration, without hooks being run. `work`: the same, as long as no repository below the roots
-   * runs anything by its hooks or configuration. `all`: hooks as well, because a person said yes.
+   * `settings`: git's configuration, with hooks disabled. `work`: the same, as long as no repository below the roots
+   * runs anything through hooks or configuration. `all`: hooks too, because a person approved it.
    */
   readonly git?: "settings" | "work" | "all";
-  /** What lies below these paths, and what they lie in. */
+  /** Everything below these paths, and the folders that contain them. */
   readonly paths: readonly string[];
-  /** Every file that runs later, but for git's own and this program: the call asked for it, and a person said yes. */
+  /** All files that run later, except git's and this program's own: the call requested it and a person approved it. */
   readonly later?: boolean;
 }
 
 /**
- * What rules say of paths below the roots, besides the tables: `hide` where nothing in it may be read, `read_only` where
- * it may not be changed. Asked for every folder and file, from the roots down; not asked below what it closes.
+ * Applies path rules below the roots, in addition to the built-in tables: `hide` if nothing there may be read,
+ * `read_only` if it may not be changed. Called for each folder and file, from the roots down, but not below a closed
+ * path.
  */
 export interface PlaceJudge {
-  /** Differs where the answers differ: answers are remembered by it. */
+  /** Cache key: differs whenever the answers differ. */
   readonly key: string;
   judge(real: string, isFolder: boolean): "hide" | "read_only" | undefined;
-  /** Whether it may be neither read nor written: a command that has it all the same is stopped. */
+  /** Whether the path may be neither read nor written: a command that can access it anyway is stopped. */
   forbids(real: string, isFolder: boolean): boolean;
-  /** Whether something below a folder could be closed. Asked for folders that are not looked through otherwise. */
+  /** Whether anything below a folder could be closed. Called for folders that are not scanned otherwise. */
   mayCloseBelow(folder: string): boolean;
 }
 
 export interface Command {
-  /** Text for bash, or a program by its absolute path with its arguments. */
+  /** A bash command line, or the absolute path of a program with its arguments. */
   readonly run: string | readonly [program: string, ...args: string[]];
-  /** Real path of the folder to run in, already judged. */
+  /** Real path of the folder to run in, already evaluated. */
   readonly cwd: string;
-  /** Writable folders besides the roots: real paths, already judged. */
+  /** Writable folders in addition to the roots: real paths, already evaluated. */
   readonly writable?: readonly string[];
-  /** Variables for it besides the usual ones. */
+  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Left out: nothing. Ignored while another command runs, for which they would be open then as well. */
+  /** Default: nothing. Ignored while another command runs, because that one would get the access too. */
   readonly opens?: OpenedPlaces;
-  /** What rules close of the roots besides the tables. Only a sandbox keeps to it. */
+  /** Paths below the roots that rules close, in addition to the tables. Enforced only in a sandbox. */
   readonly closes?: PlaceJudge;
-  /** It is known to write nothing: in a sandbox the roots are mounted read-only for it. */
+  /** Known to write nothing: the sandbox mounts the roots read-only. */
   readonly read_only?: boolean;
   readonly network?: CommandNetwork;
 }
@@ -68,13 +68,13 @@ export type OutputStream = "stdout" | "stderr";
 
 export interface CommandOptions {
   readonly timeout_ms: number;
-  /** Aborted: the command is ended like one that took too long. */
+  /** When aborted, the command is killed as on a timeout. */
   readonly signal: AbortSignal;
-  /** What it prints, as it comes; nothing is kept of it otherwise. Must not throw. */
+  /** Receives output as it arrives; it is not stored otherwise. Must not throw. */
   readonly onOutput?: (stream: OutputStream, piece: Buffer) => void;
 }
 
-/** What a command went over. */
+/** The limit that a command exceeded. */
 export interface LimitReached {
   readonly limit: "memory" | "processes";
   readonly allowed: number;
@@ -82,33 +82,36 @@ export interface LimitReached {
 }
 
 export interface CommandEnd {
-  /** As shells have it: 128 and the signal's number where a signal ended it. */
+  /** As in shells: 128 plus the signal number if a signal ended it. */
   readonly exit_code: number;
   readonly signal: string | null;
   readonly ended_by: "itself" | "timeout" | "cancel" | "limit";
   readonly limit_reached?: LimitReached;
   /**
-   * It was stopped because this path was not protected any more: a protected file was replaced by another process, or
-   * something appeared that a rule hides.
+   * The command was stopped because this path was no longer protected: another process replaced a protected file, or a
+   * path appeared that a rule hides.
    */
   readonly unprotected?: string;
   readonly duration_ms: number;
   /** The name of the sandbox it ran in, or "none". */
   readonly sandbox: string;
-  /** Set where the roots were too large to look through for all that the sandbox closes: folders and places left out. */
+  /**
+   * Set if the roots were too large to scan for everything that the sandbox closes: number of skipped folders and
+   * files.
+   */
   readonly left_out_places?: number;
-  /** Set where a `node_modules` was read-only because this program loads what is in it. */
+  /** Set if a `node_modules` was read-only because this program loads modules from it. */
   readonly packages_closed?: true;
 }
 
-/** Takes secrets out of what a command prints before it is stored. */
+/** Redacts command output before it is stored. */
 export interface OutputRedactor {
   text(text: string): string;
-  /** For one stream. */
+  /** A redactor for one stream. */
   stream(): { push(piece: Uint8Array): Uint8Array; end(): Uint8Array };
 }
 
-/** `lost`: it died with the worker that started it, and nobody knows how it ended. */
+/** `lost`: it died with the worker that started it, and its exit status is unknown. */
 type BackgroundState = "running" | "exited" | "stopped" | "failed" | "lost";
 
 export interface BackgroundFacts {
@@ -122,66 +125,66 @@ export interface BackgroundFacts {
   readonly ended_at?: string;
   readonly exit_code?: number;
   readonly signal?: string;
-  /** Why it was ended, where that was not asked for. */
+  /** The limit that ended it. */
   readonly limit_reached?: LimitReached;
   /** It was stopped because of this path, see `CommandEnd`. */
   readonly unprotected?: string;
-  /** Not all of its output could be written down. */
+  /** Part of the output could not be stored. */
   readonly log_cut?: boolean;
-  /** What it changed, found when it had ended. Left out where it never ran, while it runs, and where nobody knows. */
+  /** Its changes, determined after it ended. Omitted if it never ran, is running, or the changes are unknown. */
   readonly changes?: CommandChanges;
-  /** Why nobody knows: a clause. */
+  /** Why the changes are unknown: a clause. */
   readonly changes_problem?: string;
 }
 
 export interface BackgroundOutput {
   readonly facts: BackgroundFacts;
-  /** From the position that was asked for on, or from the first one still kept. */
+  /** From the requested position, or from the first byte still stored. */
   readonly output: Buffer;
-  /** Bytes after the position asked for that are no longer kept. */
+  /** Bytes after the requested position that are no longer stored. */
   readonly skipped: number;
-  /** Where to read on. */
+  /** Position of the next read. */
   readonly position: number;
 }
 
-/** Commands that go on after the call that started them. They end with this process. */
+/** Commands that keep running after the call that started them. They end with this process. */
 export interface Background {
-  /** `look` is asked when it has ended. */
+  /** `look` is queried when it has ended. */
   start(command: Command, look?: CommandLook): Promise<BackgroundFacts>;
-  /** Waits up to `wait_ms` for something new, or for the end. Throws `NotFound`. */
+  /** Waits up to `wait_ms` for new output or for the end. Throws `NotFound`. */
   output(
     background_id: string,
     options: { position: number; wait_ms: number; signal: AbortSignal },
   ): Promise<BackgroundOutput>;
-  /** Ends the whole tree. Resolves when nothing of it is left. Throws `NotFound`. */
+  /** Kills the entire process tree. Resolves when all of it is gone. Throws `NotFound`. */
   stop(background_id: string): Promise<BackgroundFacts>;
   list(): readonly BackgroundFacts[];
 }
 
-/** A command of a call: its folder by the path that the call declared. */
+/** A command of a call: its folder is the path that the call declared. */
 interface CallCommand extends Omit<Command, "cwd" | "writable" | "opens" | "closes" | "read_only"> {
   readonly workdir: string;
 }
 
-/** How a command ended, and what was seen of it meanwhile. */
+/** How a command ended, with what was observed while it ran. */
 export interface WatchedEnd extends CommandEnd {
   readonly changes: CommandChanges;
-  /** Whom it asked over the network, as far as it has one. */
+  /** Hosts that it connected to, if it had network access. */
   readonly connections: readonly { readonly host: string; readonly port: number; readonly allowed: boolean }[];
 }
 
-/** Commands, as far as this call was allowed to run them: the folder is verified before they start. */
+/** Commands that this call may run: the folder is verified before they start. */
 export interface CallProcesses {
-  /** What it did to the files below the roots is told with its end. */
+  /** Reports its changes below the roots when it ends. */
   run(command: CallCommand, options: CommandOptions): Promise<WatchedEnd>;
-  /** Starts one that goes on after the call. */
+  /** Starts a command that keeps running after the call. */
   start(command: CallCommand): Promise<BackgroundFacts>;
   /** See `Background`. */
   output(...given: Parameters<Background["output"]>): Promise<BackgroundOutput>;
   stop(background_id: string): Promise<BackgroundFacts>;
   list(): Promise<readonly BackgroundFacts[]>;
-  /** How long a command may take where the call does not say. */
+  /** Default timeout of a command. */
   readonly timeout_ms: number;
-  /** The same for a script of a skill. */
+  /** Default timeout of a skill script. */
   readonly script_timeout_ms: number;
 }

@@ -2,29 +2,29 @@ import type { EntryKind } from "./context.ts";
 
 /** A glob over the paths below the searched folder. */
 export interface NameFilter {
-  /** As it was given. The engine may be told of it to be faster, never to decide. */
+  /** As given. The engine may use it as a filter for speed; `matches` decides. */
   readonly pattern: string;
-  /** Decides. */
+  /** Final decision. */
   matches(path: string): boolean;
 }
 
 export interface TextQuery {
-  /** A regular expression as ripgrep has it: no backtracking, so no pattern can make it hang. */
+  /** A regular expression in ripgrep syntax: no backtracking, so no pattern can make it hang. */
   readonly pattern: string;
   readonly ignore_case: boolean;
-  /** A match may go over several lines. */
+  /** A match may span several lines. */
   readonly multiline: boolean;
-  /** Lines before and after each match that are given too. */
+  /** Context lines before and after each match. */
   readonly context: number;
-  /** No more than the first match of each file. */
+  /** Only the first match per file. */
   readonly first_only: boolean;
-  /** Left out of account where the path is a file. */
+  /** Ignored if the path is a file. */
   readonly glob?: NameFilter;
-  /** A kind of file by ripgrep's table: `ts`, `py`. */
+  /** A ripgrep file type: `ts`, `py`. */
   readonly type?: string;
-  /** Only what comes after this line, in the order of the search. */
+  /** Only results after this line, in search order. */
   readonly after?: LinePlace;
-  /** Told what could not be searched. */
+  /** Called for each part that could not be searched. */
   readonly onComplaint: (complaint: string) => void;
 }
 
@@ -33,62 +33,65 @@ export interface LinePlace {
   readonly line: number;
 }
 
-/** A line that matches, or one beside it. It is in a file inside the roots, at this place, or was when it was read. */
+/** A matching line or a context line. It is in a file inside the roots, as of the time it was read. */
 export interface FoundLine extends LinePlace {
-  /** Below the searched folder, for people; empty where the path is a file itself. */
+  /** Relative to the searched folder, for display; empty if the path is a file itself. */
   readonly path: string;
-  /** The path's exact bytes, one character a byte. */
+  /** The path's exact bytes, one character per byte. */
   readonly key: string;
   readonly line: number;
   readonly is_match: boolean;
-  /** Without its line end. A long line is cut to what is around the match. */
+  /** Without its line end. A long line is cut to the part around the match. */
   readonly text: string;
-  /** Bytes of the line that were cut before and after `text`. */
+  /** Number of bytes cut before and after `text`. */
   readonly cut_before: number;
   readonly cut_after: number;
-  /** The file is no text: this stands for all of its matches, and `text` is empty. */
+  /** The file is binary: one entry for all of its matches, with an empty `text`. */
   readonly binary?: true;
 }
 
 export interface NamesQuery {
   readonly filter: NameFilter;
-  /** Left out: any kind. */
+  /** Default: any kind. */
   readonly kind?: Exclude<EntryKind, "other">;
   /** 1 is the folder itself. */
   readonly max_depth?: number;
   readonly order: "path" | "newest";
-  /** Only what comes after the entry of this rank. */
+  /** Only entries after this rank. */
   readonly after?: string;
   readonly limit: number;
 }
 
 export interface FoundName {
-  /** Below the searched folder, for people. */
+  /** Relative to the searched folder, for display. */
   readonly path: string;
   readonly kind: EntryKind;
-  /** Its place in the order. Compares as a string. */
+  /** Position in the sort order. Compares as a string. */
   readonly rank: string;
 }
 
 export interface FoundNames {
   readonly entries: readonly FoundName[];
-  /** The rank to go on after, where there are more. */
+  /** The rank to continue after, if there are more. */
   readonly next: string | undefined;
-  /** Entries kept back because of their names. */
+  /** Number of entries withheld because of their names. */
   readonly hidden: number;
-  /** The program that looked: "rg", or the path of fd. */
+  /** The program that searched: "rg", or the path of fd. */
   readonly engine: string;
-  /** What the engines of this machine could not do. */
+  /** Limitations of the search engines on this machine. */
   readonly notes: readonly string[];
 }
 
 /**
- * Search, as far as this call was allowed to look. `.gitignore` is respected, links are not followed. What an engine
- * says is believed only after it was verified: a folder that turns into a link while it is searched shows nothing.
+ * Search within the paths that this call may read. Respects `.gitignore`, does not follow symbolic links. Engine
+ * results are verified before they are used: a folder that is replaced by a link during the search yields nothing.
  */
 export interface ToolSearch {
-  /** Lines in path order: names compared byte by byte, a folder's own entries right after it. Leaving the loop ends it. */
+  /**
+   * Lines in path order: names compared byte by byte, a folder's entries right after it. Leaving the loop stops the
+   * search.
+   */
   text(path: string, query: TextQuery): AsyncIterable<FoundLine>;
-  /** Holds no more than the entries that are asked for, however many there are. */
+  /** Memory use is bounded by the requested number of entries. */
   names(path: string, query: NamesQuery): Promise<FoundNames>;
 }

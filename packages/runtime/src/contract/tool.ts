@@ -9,29 +9,29 @@ import type { UndoWish } from "./undo.ts";
 export const ACCESSES = ["read", "list", "write", "delete"] as const;
 export type Access = (typeof ACCESSES)[number];
 
-/** A path that a call names, and what it would do there. */
+/** A path that a call names, and the kind of access. */
 export interface Touch {
   readonly path: string;
   readonly access: Access;
-  /** Asks to see names that are hidden otherwise. Only with `list`. */
+  /** Requests names that are hidden by default. Only with `list`. */
   readonly show_sensitive?: boolean;
 }
 
 /** A command that a call would run. */
 export interface CommandTouch {
-  /** As the shell gets it. */
+  /** The exact text for the shell. */
   readonly command: string;
-  /** The path of the folder it would run in. */
+  /** The folder to run in. */
   readonly workdir: string;
-  /** It asks for the network. */
+  /** Requests network access. */
   readonly network: boolean;
-  /** It goes on after the call: what it changes then cannot be undone. */
+  /** Keeps running after the call: later changes cannot be undone. */
   readonly background?: boolean;
-  /** It asks to change files that run later. */
+  /** Requests to change files that run later. */
   readonly later?: boolean;
 }
 
-/** An address that a call would ask. */
+/** A URL that a call would request. */
 export interface AddressTouch {
   readonly address: string;
 }
@@ -42,11 +42,13 @@ export interface ScriptTouch {
   readonly script: ScriptName;
 }
 
-/** What `execute` gives back. The gate makes the result envelope of it. */
+/** The return value of `execute`. The gate builds the result envelope from it. */
 export interface ToolOutput<Data> {
   readonly data: Data;
   readonly stdout?: string;
-  /** What stands right before and after `stdout` in its source: looked at for secrets that reach into it, and not shown. */
+  /**
+   * The text right before and after `stdout` in its source: checked for secrets that overlap `stdout`, and not shown.
+   */
   readonly around?: { readonly before: string; readonly after: string };
   readonly stderr?: string;
   readonly exit_code?: number;
@@ -55,11 +57,11 @@ export interface ToolOutput<Data> {
   readonly truncated_bytes?: boolean;
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly artifacts?: Partial<Artifacts>;
-  /** The call failed, and has output all the same: a command that ended with an error, or was stopped. */
+  /** The call failed but has output: a command that exited with an error, or was stopped. */
   readonly failure?: ToolError;
-  /** Where the whole of an output is that was shortened already. */
+  /** Reference to the full output, if it was already shortened. */
   readonly aside?: { readonly storage_ref: string; readonly sha256: string };
-  /** What `revert` needs to take this call back, as plain JSON. Only for tools that have one. */
+  /** What `revert` needs to undo this call, as plain JSON. Only for tools with `revert`. */
   readonly undo?: unknown;
 }
 
@@ -67,11 +69,11 @@ export type ArgsAdapter = (args: Readonly<Record<string, unknown>>) => Record<st
 
 interface Alias {
   readonly name: string;
-  /** Turns the arguments that callers of this name send into the tool's own. */
+  /** Converts the arguments used with this name into the tool's own. */
   readonly adapt?: ArgsAdapter;
 }
 
-/** An older major version that is still served. */
+/** An older major version that is still supported. */
 interface OldVersion {
   readonly major: number;
   readonly adapt: ArgsAdapter;
@@ -79,35 +81,35 @@ interface OldVersion {
 
 type Schema = z.ZodObject;
 
-/** What a tool declares (spec 1, Tool). It never decides who may call it. */
+/** What a tool declares (spec 1, Tool). It does not decide who may call it. */
 export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
-  /** Letters, digits, `_` and `-`, beginning with a letter; unique in a runtime. */
+  /** Letters, digits, `_` and `-`, starting with a letter; unique in a runtime. */
   readonly name: string;
   /** Semantic version. */
   readonly version: string;
-  /** What models read. */
+  /** Shown to models. */
   readonly description: string | ((context: { readonly roots: readonly string[] }) => string);
-  /** A schema, or what makes it when it is first needed: most processes use few of many tools. */
+  /** A schema, or a function that builds it on first use: most processes use few of the tools. */
   readonly args: Args | (() => Args);
   /** The same for `data` of the result. */
   readonly returns: Returns | (() => Returns);
-  /** What a call needs in any case. */
+  /** Required by every call. */
   readonly required_permissions: readonly Permission[];
   /** What a call may change. */
   readonly side_effects: readonly SideEffect[];
-  /** Other names, with how their arguments are translated. */
+  /** Other names, with the conversion of their arguments. */
   readonly aliases?: readonly Alias[];
-  /** Earlier versions that callers may still ask for. */
+  /** Earlier versions that callers may still request. */
   readonly old_versions?: readonly OldVersion[];
   /** Default: `high`. */
   readonly risk?: Risk | ((args: z.output<Args>) => Risk);
-  /** The paths, commands and addresses of a call, for the policy to judge. */
+  /** The paths, commands and addresses of a call, for the policy to evaluate. */
   readonly touches?: (args: z.output<Args>) => readonly (Touch | CommandTouch | AddressTouch)[];
-  /** Which recorded changes the call takes back: the gate looks up what they touch and judges that too. */
+  /** Which recorded changes the call undoes: the gate finds the paths they touch and evaluates those too. */
   readonly undoes?: (args: z.output<Args>) => UndoWish;
   /**
-   * Whether a call with these arguments changes nothing, where only some calls of the tool do. Such a call is judged as
-   * one that looks; the tool is offered wherever those may be made.
+   * Whether a call with these arguments is read-only, for tools with both kinds of calls. Such a call is evaluated as
+   * read-only; the tool is offered wherever read-only calls are allowed.
    */
   readonly only_looks?: (args: z.output<Args>) => boolean;
   /** Default: `generic`, which needs approval unless a rule allows it. */
@@ -118,40 +120,42 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly concurrency_safe?: boolean;
   /** Changes nothing. Default: false. */
   readonly read_only?: boolean;
-  /** May do what undo does not restore, or removes what it is given. Default: false. */
+  /** May do things that undo cannot restore, or removes what it is given. Default: false. */
   readonly destructive?: boolean;
   /** May be repeated after a crash. Default: false. */
   readonly idempotent?: boolean;
   /**
-   * It changes nothing but through `files.change`, which waits itself until the start of the call is on the disk. So
-   * its work may begin meanwhile.
+   * Changes things only through `files.change`, which itself waits until the start of the call is on disk. So its work
+   * may start before that.
    */
   readonly changes_by_handle?: boolean;
   /**
-   * A call can be tried without an effect: `execute` does nothing but plan changes by `files.change`, and have others
-   * take back what is theirs by `undo.revert`. A person who is asked is then shown what would change.
+   * A call can be previewed without side effects: `execute` only plans changes with `files.change` and has other tools
+   * undo theirs with `undo.revert`. The approval prompt then shows what would change.
    */
   readonly previews?: boolean;
-  /** Which script of a skill the call runs. A person who is asked is told its content's hash, and no other runs. */
+  /**
+   * Which skill script the call runs. The approval prompt shows the hash of its content, and only that content runs.
+   */
   readonly runs_script?: (args: z.output<Args>) => ScriptTouch;
-  /** How long a call may take at most, where that is not what the runtime allows a call in general. */
+  /** Timeout of a call, if it differs from the runtime's default. */
   readonly deadline_ms?: number;
-  /** Asks `onCheckpoint` before each call. Default: false. */
+  /** Calls `onCheckpoint` before each call. Default: false. */
   readonly requires_checkpoint?: boolean;
-  /** Asks `onReverseThinking` before each call. Default: false. */
+  /** Calls `onReverseThinking` before each call. Default: false. */
   readonly requires_reverse_thinking?: boolean;
-  /** Words by which `tool_search` finds it. */
+  /** Keywords for `tool_search`. */
   readonly search_hint?: string;
   /** Does the work, with files, processes and network from the context. */
   execute(args: z.output<Args>, context: ToolContext): Promise<ToolOutput<z.input<Returns>>>;
-  /** Takes back what `execute` gave as `undo`; for tools whose changes are not files. */
+  /** Undoes what `execute` returned as `undo`; for tools whose changes are not files. */
   revert?(undo: unknown, context: ToolContext): Promise<void>;
 }
 
 /** A JSON Schema, as a plain object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A tool as the runtime keeps it: every default filled in, argument types erased. */
+/** A registered tool: all defaults filled in, argument types erased. */
 export interface Tool {
   readonly name: string;
   readonly version: string;
@@ -177,7 +181,7 @@ export interface Tool {
   readonly requires_checkpoint: boolean;
   readonly requires_reverse_thinking: boolean;
   readonly search_hint: string | undefined;
-  /** Null where it depends on the arguments. */
+  /** Null if it depends on the arguments. */
   readonly risk: Risk | null;
   describe(context: { readonly roots: readonly string[] }): string;
   riskOf(args: Readonly<Record<string, unknown>>): Risk;
@@ -191,8 +195,8 @@ const NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,127}$/;
 const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/;
 
 /**
- * Checks a declaration and fills in what it leaves out, always on the careful side: high risk, asked for
- * before it runs, alone, not run again after a crash. Throws `TypeError` on a declaration that cannot be right.
+ * Validates a declaration and fills in safe defaults: high risk, approval required, not concurrent, not repeated after
+ * a crash. Throws `TypeError` for an invalid declaration.
  */
 export function defineTool<Args extends Schema, Returns extends Schema>(
   declaration: ToolDeclaration<Args, Returns>,
@@ -237,7 +241,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     search_hint: declaration.search_hint,
     risk: typeof risk === "function" ? null : risk,
     describe: (context) => (typeof description === "function" ? description(context) : description),
-    // The gate calls these only with what the schema above let through, so the types are those of the declaration.
+    // The gate calls these only with arguments that passed the schema above, so the types are those of the declaration.
     riskOf: (given) => (typeof risk === "function" ? risk(given as Given) : risk),
     touches: (given) => touches?.(given as Given) ?? [],
     only_looks: only_looks && ((given) => only_looks(given as Given)),
@@ -248,7 +252,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
   };
 }
 
-/** What callers have to send, for them to see. */
+/** The JSON Schema that callers see. */
 export function schemaOf(schema: Schema): JsonSchema {
   return z.toJSONSchema(schema, { io: "input" });
 }
@@ -270,9 +274,9 @@ function refuseBadDeclaration(declaration: ToolDeclaration<Schema, Schema>): voi
     throw new TypeError(`Cannot define tool "${name}": the version "${version}" is not of the form 1.2.3`);
   }
   if (permission_class === "file" && declaration.touches === undefined) {
-    throw new TypeError(`Cannot define tool "${name}": a tool of class "file" has to say what it touches`);
+    throw new TypeError(`Cannot define tool "${name}": a tool of class "file" must declare "touches"`);
   }
   if (permission_class === "readonly" && required_permissions.some((each) => each !== "fs.read")) {
-    throw new TypeError(`Cannot define tool "${name}": class "readonly" goes with no permission but "fs.read"`);
+    throw new TypeError(`Cannot define tool "${name}": class "readonly" allows only the permission "fs.read"`);
   }
 }

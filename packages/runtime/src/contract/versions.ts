@@ -1,6 +1,6 @@
 import type { FileVersion, Version } from "./undo.ts";
 
-/** Whether two versions hold the same. The mode does not count: it does not tell one content from another. */
+/** Whether two versions have the same content. The mode is ignored. */
 export function isSameContent(one: Version | null, other: Version | null): boolean {
   if (one === null || other === null) return one === other;
   if (one.kind === "link") return other.kind === "link" && one.target === other.target;
@@ -16,7 +16,7 @@ export function isFileVersion(version: Version | null): version is FileVersion {
   return version !== null && (version.kind === undefined || version.kind === "file");
 }
 
-/** That of a link means nothing, and that of a pipe is not restored. */
+/** The mode of a link has no meaning, and that of a pipe is not restored. */
 function modeOf(version: Version | null): number | undefined {
   return version !== null && "mode" in version ? version.mode : undefined;
 }

@@ -79,14 +79,14 @@ for (const { title, before, lines, gives } of DIFFS) {
 // oxfmt-ignore
 const CONFLICTS = [
   { title: "lines that are not there",            before: "alpha\nbeta\n",   text: inEnvelope("@@", " alpha", "-beat", "+x"),               says: /chunk 1 \(line 3 of the patch\) expects lines .*:\n {2}alpha\n {2}beat\nNearest is lines 1-2:\n {2}alpha\n {2}beta/s },
-  { title: "an anchor that is not there",         before: "a\n",             text: inEnvelope("@@ b", "-a", "+x"),                          says: /begins with "@@" and a line that is not there:\n {2}b/ },
-  { title: "chunks in the wrong order",           before: "a\nb\n",          text: inEnvelope("@@", "-b", "+B", "@@", "-a", "+A"),          says: /chunk 2 .* stand at line 1, above/ },
+  { title: "an anchor that is not there",         before: "a\n",             text: inEnvelope("@@ b", "-a", "+x"),                          says: /begins with "@@" and a line that is not in the file:\n {2}b/ },
+  { title: "chunks in the wrong order",           before: "a\nb\n",          text: inEnvelope("@@", "-b", "+B", "@@", "-a", "+A"),          says: /chunk 2 .* are at line 1, above/ },
   { title: "lines not at the end",                before: "a\nb\n",          text: inEnvelope("@@", "-a", "+A", "*** End of File"),         says: /expects lines/ },
   { title: "the same line twice",                 before: "a\n",             text: inEnvelope("@@", "-a", "+A", "@@", "-a", "+B", "*** End of File"), says: /chunk 2/ },
   { title: "several places that look alike",      before: " x\nb\n x\n",     text: inEnvelope("@@", "-x", "+y"),                            says: /fits at lines 1, 3/ },
   { title: "several places and no number",        before: "x\nb\nx\n",       text: inDiff("@@", "-x", "+y"),                                says: /fits at lines 1, 3/ },
   { title: "a number that the file does not have", before: "a\n",            text: inDiff("@@ -9,0 +10 @@", "+x"),                          says: /a line number that the file does not have/ },
-  { title: "a deleted file that holds more",      before: "a\nb\n",          text: "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",           says: /holds more/ },
+  { title: "a deleted file that holds more",      before: "a\nb\n",          text: "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",           says: /its content differs from what the patch deletes/ },
   { title: "a deleted file that holds something else", before: "b\n",        text: "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",           says: /expects lines/ },
 ];
 

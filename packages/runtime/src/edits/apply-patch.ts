@@ -9,9 +9,9 @@ import { contentOf, placeChunk } from "./place-chunk.ts";
 import type { Placed } from "./place-chunk.ts";
 
 /**
- * What a change makes of a file's text; nothing where it deletes the file. `before` is undefined where there is no
- * file. Context lines and everything between chunks stay as they are, byte for byte. Throws `PatchConflict` where the
- * patch does not fit, `NotFound` where there is nothing to update or delete.
+ * Applies a change to a file's text; undefined if it deletes the file. `before` is undefined if the file does not
+ * exist. Context lines and everything between chunks stay unchanged, byte for byte. Throws `PatchConflict` if the patch
+ * does not fit, `NotFound` if the file to update or delete does not exist.
  */
 export function applyChange(change: PatchAdd | PatchUpdate, before: string | undefined): string;
 export function applyChange(change: PatchDelete, before: string | undefined): undefined;
@@ -19,7 +19,7 @@ export function applyChange(change: PatchChange, before: string | undefined): st
 export function applyChange(change: PatchChange, before: string | undefined): string | undefined {
   if (change.kind === "add") return change.content;
   if (before === undefined) {
-    const message = `Cannot ${change.kind} "${change.path}": there is no such file`;
+    const message = `Cannot ${change.kind} "${change.path}": the file does not exist`;
     throw new ToolError("NotFound", message, { path: change.path });
   }
   if (change.kind === "update") return update(change, before);
@@ -27,18 +27,18 @@ export function applyChange(change: PatchChange, before: string | undefined): st
   return undefined;
 }
 
-/** A diff that deletes a file says what is lost: nothing else may be. */
+/** A diff that deletes a file shows the deleted content: the file must not contain anything else. */
 function checkDelete({ path, chunks }: PatchDelete, before: string): void {
   if (chunks.length === 0) return;
   if (update({ kind: "update", path, chunks, format: "unified" }, before) === "") return;
-  const message = `Cannot delete "${path}": it holds more than the patch says it does`;
+  const message = `Cannot delete "${path}": its content differs from what the patch deletes`;
   throw new ToolError("PatchConflict", message, { path, patch_line: chunks[0]?.patch_line });
 }
 
 function update(change: PatchUpdate, before: string): string {
   const hasReturns = change.chunks.some(({ lines }) => lines.some((line) => line.includes("\r")));
   if (change.format === "unified" && hasReturns) {
-    // A diff that shows CR means it: lines are compared and written as they stand, where that fits.
+    // If the diff contains CR and fits that way, lines are compared and written including CR.
     const lines = splitAtLineFeeds(before);
     const placed = placeAll(change, lines, { strict: true });
     if (!("problem" in placed)) return assemble(change, lines, placed);
@@ -50,7 +50,7 @@ function update(change: PatchUpdate, before: string): string {
   throw makeConflict(placed, { path: change.path, before });
 }
 
-/** Takes the CR from the ends of lines that have to be in the file. Those to be added keep theirs. */
+/** Removes the CR from lines that must be in the file. Added lines keep theirs. */
 function withoutReturns(change: PatchUpdate): PatchUpdate {
   const chunks = change.chunks.map((chunk) => ({
     ...chunk,
@@ -77,14 +77,14 @@ function placeAll(
       return { ...placed, chunk, number: number + 1, from, earlier };
     }
     places.push(placed);
-    // What is added at the end leaves the file above it to the chunks that follow.
+    // An addition at the end does not move the search position of later chunks.
     if (placed.at < index.length) from = placed.at + placed.old.length;
     if (chunk.line_hint !== undefined && placed.old.length > 0) drift = placed.at - lineAt(chunk.line_hint);
   }
   return places.sort((a, b) => a.at - b.at);
 }
 
-/** Diffs count lines by LF; where a lone CR ends lines too, their numbers are others. */
+/** Diffs count lines by LF; if a lone CR ends lines too, the numbers differ. */
 function makeLineAt({ texts, ends }: Lines): (hint: number) => number {
   if (!ends.includes("\r")) return (hint) => hint;
   const starts = [0];
@@ -155,7 +155,7 @@ function firstEnd({ ends }: Lines): string {
   return ends[0] || "\n";
 }
 
-/** The line end of the line before a place, else of the one after it. */
+/** The line end before a position, else the one after it. */
 function endNear({ ends }: Lines, at: number): string {
   return ends[at - 1] || ends[at - 2] || ends[at] || "\n";
 }

@@ -1,4 +1,4 @@
-/** Lines of one text that stand in place of lines of another. */
+/** Lines of one text that replace lines of another. */
 export interface Change {
   readonly old: Span;
   readonly new: Span;
@@ -13,15 +13,18 @@ export interface Span {
 type DiffArrays = typeof import("diff").diffArrays;
 
 /**
- * How many lines may differ for the smallest difference to be looked for: the time it takes grows with the square.
- * Both are limits of lines and not of time, so that the same texts give the same difference on every machine.
+ * Up to this many different lines the minimal diff is computed, which takes quadratic time. Limits are in lines and not
+ * in time, so that the same texts give the same diff on every machine.
  */
 const MOST_CHANGES = 500;
 const MOST_CHANGES_BETWEEN = 200;
-/** A last resort, for texts that take long for other reasons. */
+/** A last resort for texts that are slow for other reasons. */
 const TIMEOUT_MS = 300;
 
-/** The changes that make one list of lines of another, in order. Takes bounded time; where it has to, it shows too much. */
+/**
+ * The changes from one list of lines to another, in order. Takes bounded time; if a limit is reached, the diff is
+ * larger than necessary.
+ */
 export async function compareLines(oldLines: readonly string[], newLines: readonly string[]): Promise<Change[]> {
   const { diffArrays } = await import("diff");
   const ids = new Map<string, number>();
@@ -45,7 +48,7 @@ function toNumbers(lines: readonly string[], ids: Map<string, number>): number[]
   });
 }
 
-/** The smallest difference between two parts; undefined where it is too large to be looked for. */
+/** The minimal diff of two parts; undefined if it is too large to compute. */
 function compareSpans(part: Change, { old, renewed, diffArrays }: Lists, maxEditLength: number): Change[] | undefined {
   const options = { maxEditLength, timeout: TIMEOUT_MS };
   const pieces = diffArrays(old.slice(part.old.from, part.old.to), renewed.slice(part.new.from, part.new.to), options);
@@ -63,7 +66,7 @@ function compareSpans(part: Change, { old, renewed, diffArrays }: Lists, maxEdit
   return changes;
 }
 
-/** Compares what lies between lines that are known to be common. */
+/** Compares the parts between known common lines. */
 function compareBetween(common: readonly (readonly [number, number])[], lists: Lists): Change[] {
   const changes: Change[] = [];
   let [oldAt, newAt] = [0, 0];
@@ -78,7 +81,7 @@ function compareBetween(common: readonly (readonly [number, number])[], lists: L
   return changes;
 }
 
-/** All of a part but the lines that it begins and ends with on both sides. */
+/** A part without its common first and last lines. */
 function wholePart({ old, new: renewed }: Change, lists: Lists): Change {
   const most = Math.min(old.to - old.from, renewed.to - renewed.from);
   let head = 0;
@@ -91,7 +94,7 @@ function wholePart({ old, new: renewed }: Change, lists: Lists): Change {
   };
 }
 
-/** Lines that stand exactly once on both sides, as many of them as come in the same order, as pairs of indices. */
+/** Lines that occur exactly once on both sides, as many as are in the same order, as pairs of indices. */
 function commonLines(old: readonly number[], renewed: readonly number[], ids: number): (readonly [number, number])[] {
   const [oldPlaces, newPlaces] = [placesOf(old, ids), placesOf(renewed, ids)];
   const pairs: (readonly [number, number])[] = [];
@@ -105,16 +108,16 @@ function commonLines(old: readonly number[], renewed: readonly number[], ids: nu
 const ABSENT = -1;
 const REPEATED = -2;
 
-/** Where each line stands, if it stands in one place only. */
+/** The position of each line that occurs exactly once. */
 function placesOf(lines: readonly number[], ids: number): Int32Array {
   const places = new Int32Array(ids).fill(ABSENT);
   for (const [index, id] of lines.entries()) places[id] = places[id] === ABSENT ? index : REPEATED;
   return places;
 }
 
-/** The longest choice of pairs whose second numbers ascend, as the first ones do: by patience sorting. */
+/** The longest subsequence of pairs with ascending second numbers (the first ones ascend already): patience sorting. */
 function longestAscending(pairs: readonly (readonly [number, number])[]): (readonly [number, number])[] {
-  const tops: number[] = []; // by length: the pair with the smallest second number that ends a choice of that length
+  const tops: number[] = []; // by length: the pair with the smallest second number that ends one of that length
   const previous = new Int32Array(pairs.length).fill(ABSENT);
   for (const [index, [, second]] of pairs.entries()) {
     let [low, high] = [0, tops.length];

@@ -4,18 +4,18 @@ import { nearestPassage } from "./nearest.ts";
 import type { PatchChunk } from "./patch.ts";
 import type { Unplaced } from "./place-chunk.ts";
 
-/** A chunk that has no place in a file. */
+/** A chunk that does not fit anywhere in a file. */
 export interface Misfit extends Unplaced {
   readonly chunk: PatchChunk;
-  /** Which chunk of the file it is, from 1. */
+  /** Number of the chunk within the file, from 1. */
   readonly number: number;
-  /** Lines of the file before this one are taken by the chunks before it. */
+  /** Earlier lines of the file belong to earlier chunks. */
   readonly from: number;
-  /** Where the chunk would fit if that were not so. */
+  /** Where the chunk would fit above that line. */
   readonly earlier: number | undefined;
 }
 
-/** The error for a chunk that does not fit: what it expects, and what is there instead. */
+/** The error for a chunk that does not fit: what it expects, and what the file has instead. */
 export function makeConflict(misfit: Misfit, { path, before }: { path: string; before: string }): ToolError {
   const { chunk, number, expected, problem } = misfit;
   const start = `Cannot apply the patch to "${path}": chunk ${number} (line ${chunk.patch_line} of the patch)`;
@@ -38,14 +38,14 @@ export function makeConflict(misfit: Misfit, { path, before }: { path: string; b
 const PROBLEMS: Readonly<Record<Unplaced["problem"], (misfit: Misfit) => string>> = {
   missing: ({ expected, from, earlier }) =>
     earlier === undefined
-      ? `expects lines that are not ${from === 0 ? "there" : `in the file after line ${from}`}:\n${quote(expected)}`
-      : `expects lines that stand at line ${earlier + 1}, above the chunk before it; chunks go from top to bottom`,
+      ? `expects lines that are not in the file${from === 0 ? "" : ` after line ${from}`}:\n${quote(expected)}`
+      : `expects lines that are at line ${earlier + 1}, above the previous chunk; order chunks from top to bottom`,
   anchor: ({ expected, from }) =>
-    `begins with "@@" and a line that is not ${from === 0 ? "there" : `in the file after line ${from}`}:\n${quote(expected)}`,
+    `begins with "@@" and a line that is not in the file${from === 0 ? "" : ` after line ${from}`}:\n${quote(expected)}`,
   ambiguous: ({ places = [], expected }) =>
-    `fits at ${sayLines(places.map((at) => at + 1))}; more context or a line number would tell which:\n${quote(expected)}`,
+    `fits at ${sayLines(places.map((at) => at + 1))}; add context or a line number to choose one:\n${quote(expected)}`,
   number: ({ from }) =>
-    `adds lines at a line number that the file does not have${from === 0 ? "" : `, or that lies before line ${from}, where the chunk before it ends`}`,
+    `adds lines at a line number that the file does not have${from === 0 ? "" : `, or that is before line ${from}, where the previous chunk ends`}`,
   exhausted: () => "could not be placed in reasonable time: its lines, or parts of them, are in too many places",
 };
 

@@ -1,7 +1,7 @@
 import { lineEndAt, lineEndFrom } from "./lines.ts";
 import { findText } from "./search.ts";
 
-/** A part of a text, from `start` up to `end`, and which edit found it. */
+/** A part of a text, from `start` up to `end`, and the edit that found it. */
 export interface Region {
   readonly start: number;
   readonly end: number;
@@ -10,17 +10,17 @@ export interface Region {
 
 export interface Found {
   readonly regions: readonly Region[];
-  /** It was found only by ignoring line ends that it names, or spaces at the ends of lines. */
+  /** Found only by ignoring the line ends it names, or spaces at the ends of lines. */
   readonly loose: boolean;
 }
 
-/** A text that is searched several times. What that takes is made when it is first needed. */
+/** A text that is searched several times. Normalized forms are computed on first use. */
 export interface Source {
   readonly text: string;
   readonly hasReturns: boolean;
-  /** Every line end is LF. */
+  /** All line ends converted to LF. */
   readonly plain: () => string;
-  /** The same, and no line ends in spaces or tabs. */
+  /** The same, with spaces and tabs at the ends of lines removed. */
   readonly bare: () => string;
 }
 
@@ -40,9 +40,9 @@ export function toLineFeeds(text: string): string {
 }
 
 /**
- * Where `find` occurs. A line end written as LF stands for whatever line end the text has there: a reader sees no
- * difference. CR and CRLF are taken at their word. Only where that gives nothing, all differences in line ends and in
- * spaces and tabs at the ends of lines are ignored.
+ * Where `find` occurs. LF in `find` matches any line end of the text, because a reader sees no difference. CR and CRLF
+ * match literally. Only if that finds nothing, all differences in line ends and in spaces and tabs at the ends of lines
+ * are ignored.
  */
 export function findRegions(source: Source, find: string, wanted: Wanted): Found {
   const regions = findAsWritten(source, find, wanted);
@@ -51,13 +51,13 @@ export function findRegions(source: Source, find: string, wanted: Wanted): Found
 }
 
 interface Wanted {
-  /** Every occurrence, none of which overlaps another. Otherwise only whether there is more than one matters. */
+  /** Find all occurrences, without overlaps. Otherwise it only matters whether there is more than one. */
   readonly all: boolean;
-  /** What the regions are to be marked with. */
+  /** The edit number for the regions. */
   readonly edit: number;
 }
 
-/** An edit that has to be the only one is refused long before so many. */
+/** An edit that requires a unique match is refused long before this count. */
 export const MANY = 1000;
 
 function findAsWritten(source: Source, find: string, { all, edit }: Wanted): Region[] {
@@ -67,12 +67,12 @@ function findAsWritten(source: Source, find: string, { all, edit }: Wanted): Reg
     const spans = starts.map((start) => ({ start, end: start + find.length, takesSpace: false }));
     return toRegions(source.text, spans, { bare: false, startsInSpace: false, edit });
   }
-  // What begins with the second half of a CRLF would tear it in two.
+  // A match that starts at the LF of a CRLF would split it.
   const starts = findText(source.text, find, search).filter((at) => find[0] !== "\n" || source.text[at - 1] !== "\r");
   return starts.map((start) => ({ start, end: start + find.length, edit }));
 }
 
-/** An occurrence in the folded text. `takesSpace`: the spaces that were cut off behind it belong to it. */
+/** An occurrence in the normalized text. `takesSpace`: it includes the spaces that were removed after it. */
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -80,14 +80,15 @@ interface Span {
 }
 
 function findLoosely(source: Source, find: string, { all, edit }: Wanted): Region[] {
-  // White space alone would be everywhere.
+  // White space alone would match everywhere.
   if (find.trim() === "") return [];
   const search = { limit: all ? Infinity : MANY, overlapping: !all };
   const lines = toLineFeeds(find).split("\n");
   const last = lines.pop() ?? "";
   const head = lines.map((line) => `${trimSpaceEnd(line)}\n`).join("");
   const bare = source.bare();
-  // Spaces that `find` ends with may be the middle of a line, or the end of one: then the line has to end there.
+  // Spaces at the end of `find` may be in the middle of a line or at its end; in the second case the line must end
+  // there.
   const [asWritten, cut] = [head + last, head + trimSpaceEnd(last)];
   const spans = findText(bare, asWritten, search).map((start) => makeSpan(start, asWritten, false));
   if (cut !== asWritten) {
@@ -115,14 +116,14 @@ function withoutOverlaps(regions: readonly Region[]): Region[] {
 }
 
 interface Folding {
-  /** Spaces and tabs at the ends of lines are gone, too. */
+  /** Spaces and tabs at the ends of lines are removed too. */
   readonly bare: boolean;
-  /** What was looked for begins with a space: where it begins at the end of a line, the spaces there belong to it. */
+  /** The searched text starts with a space: if it starts at the end of a line, the spaces there belong to the match. */
   readonly startsInSpace: boolean;
   readonly edit: number;
 }
 
-/** Leads places in a folded text back to the text itself, in one walk along its lines. */
+/** Maps positions in the normalized text back to the original, in one pass over its lines. */
 function toRegions(text: string, spans: readonly Span[], folding: Folding): Region[] {
   const places = spans.flatMap((span, index) => [
     { at: span.start, index, field: "start" as const, behind: !folding.startsInSpace },
@@ -146,10 +147,10 @@ function toRegions(text: string, spans: readonly Span[], folding: Folding): Regi
 
 interface FoldedLine {
   readonly start: number;
-  /** Where its line end begins. */
+  /** Start of its line end. */
   readonly end: number;
   readonly next: number;
-  /** Where it stands in the folded text, and how long it is there. */
+  /** Position and length in the normalized text. */
   readonly folded: number;
   readonly length: number;
 }
@@ -160,7 +161,7 @@ function lineFrom(text: string, { at, folded, bare }: { at: number; folded: numb
   return { start: at, end, next: end + lineEndAt(text, end).length, folded, length };
 }
 
-/** Pieces are joined once there are so many: a list of all of them would take far more memory than the text. */
+/** Pieces are joined in batches of this size: a list of all of them would take far more memory than the text. */
 const PIECES = 10_000;
 
 function withoutTrailingSpace(text: string): string {
@@ -182,7 +183,7 @@ function trimSpaceEnd(line: string): string {
   return line.slice(0, trimSpaceBack(line, 0, line.length));
 }
 
-/** Where the spaces and tabs before `end` begin. Walks back by hand: a pattern for this takes quadratic time. */
+/** Start of the spaces and tabs before `end`. A loop, because a regular expression takes quadratic time here. */
 function trimSpaceBack(text: string, start: number, end: number): number {
   let at = end;
   while (at > start && (text[at - 1] === " " || text[at - 1] === "\t")) at--;

@@ -8,18 +8,18 @@ const LINE_ENDS = /\r\n?|\n/g;
 export interface Replacement {
   readonly find: string;
   readonly replace: string;
-  /** It was found only by ignoring line ends or spaces at the ends of lines. */
+  /** Found only by ignoring line ends or spaces at the ends of lines. */
   readonly loose: boolean;
 }
 
-/** Says what comes in place of a region. Regions are asked for from the first to the last. */
+/** Returns the replacement of a region. Called in the order of the regions. */
 export type Fit = (region: Region) => string;
 
 /**
- * New lines get the line ends that are used where they come. Lines that `find` and `replace` have in common at their
- * beginnings and ends are not touched at all. A replacement with CR or CRLF in it stays as it is, unless `find` was
- * wrong about the line ends; so does one that changes nothing but line ends. No CRLF comes into a file of LF lines by
- * the way: that is how the client writes, and seldom what is meant.
+ * New lines get the line ends of their surroundings. Common first and last lines of `find` and `replace` are not
+ * touched at all. A replacement that contains CR or CRLF is kept, unless `find` was wrong about the line ends; so is
+ * one that only changes line ends. CRLF does not get into a file with LF line ends by accident: some clients write CRLF
+ * without meaning it.
  */
 export function makeFit(source: Source, { find, replace, loose }: Replacement): Fit {
   if (!source.hasReturns && source.text.includes("\n") && toLineFeeds(replace) !== toLineFeeds(find)) {
@@ -33,7 +33,7 @@ export function makeFit(source: Source, { find, replace, loose }: Replacement): 
   const endAfter = makeEndAfter(source.text);
   return (region) => {
     const old = source.text.slice(region.start, region.end);
-    // Half of a CRLF was asked for: whoever does that means it.
+    // The caller matched half of a CRLF, so it was intended.
     if (region.end < source.text.length && old.endsWith("\r") && source.text[region.end] === "\n") return replace;
     return fitLines(old, { wanted, lines, fallback: () => endAfter(region.end) });
   };
@@ -47,7 +47,7 @@ function isExplicit({ find, replace, loose }: Replacement): boolean {
 interface Texts {
   readonly wanted: readonly string[];
   readonly lines: readonly string[];
-  /** The line end of the neighbourhood. */
+  /** The line end used nearby. */
   readonly fallback: () => string;
 }
 
@@ -72,7 +72,7 @@ function fitLines(old: string, { wanted, lines, fallback }: Texts): string {
   return parts.join("");
 }
 
-/** The line end after a place, else the one before the last line. Each place is at or after the one before it. */
+/** The line end after a position, else the one before the last line. Positions must be ascending. */
 function makeEndAfter(text: string): (place: number) => string {
   let at = -1;
   let last: string | undefined;

@@ -1,6 +1,6 @@
 import { findSequence } from "./search.ts";
 
-/** How much two lines may differ and still be the same line, from nothing to much. */
+/** How much two lines may differ and still match, from exact to loose. */
 // oxfmt-ignore
 export const PASSES = [
   { fold: (line: string) => line,                          loose: false },
@@ -9,7 +9,7 @@ export const PASSES = [
   { fold: (line: string) => toPlainPunctuation(line.trim()), loose: true },
 ] as const;
 
-/** Dashes, quotes and spaces that word processors and models put for the plain ones. */
+/** Dashes, quotes and spaces that word processors and models use instead of the plain ones. */
 // oxfmt-ignore
 const PUNCTUATION: readonly (readonly [RegExp, string])[] = [
   [/[\u2010-\u2015\u2212]/g,                       "-"],
@@ -22,10 +22,10 @@ function toPlainPunctuation(line: string): string {
   return PUNCTUATION.reduce((text, [pattern, plain]) => text.replace(pattern, plain), line);
 }
 
-/** Chunks that fit everywhere and nowhere, thousands of them: about a second of comparing, then no more. */
+/** Limit for inputs with thousands of chunks that nearly fit everywhere: about a second of comparing. */
 const MOST_STEPS = 150_000_000;
 
-/** The lines of a file, as numbers that are equal where the lines are, for each pass once it is needed. */
+/** The lines of a file as numbers: equal lines have equal numbers. Computed per pass, on first use. */
 export class LineIndex {
   readonly #lines: readonly string[];
   readonly #passes = new Map<number, { readonly ids: Map<string, number>; readonly sequence: Int32Array }>();
@@ -39,19 +39,19 @@ export class LineIndex {
     return this.#lines.length;
   }
 
-  /** Looking further is not worth the time: the file and the patch are made to be slow. */
+  /** The search gave up: the file and the patch are pathological. */
   get exhausted(): boolean {
     return this.#steps > MOST_STEPS;
   }
 
-  /** Whether some lines stand at a place. */
+  /** Whether the lines match at a position. */
   isAt(pass: number, pattern: readonly string[], at: number): boolean {
     const fold = PASSES[pass]?.fold ?? PASSES[0].fold;
     if (at < 0 || at + pattern.length > this.#lines.length) return false;
     return pattern.every((line, index) => fold(line) === fold(this.#lines[at + index] ?? ""));
   }
 
-  /** The first places, at most `limit`, at or after `from` where some lines stand. */
+  /** The first positions, at most `limit`, at or after `from` where the lines match. */
   find(pass: number, pattern: readonly string[], { from, limit }: { from: number; limit: number }): number[] {
     const { ids, sequence } = this.#pass(pass);
     const fold = PASSES[pass]?.fold ?? PASSES[0].fold;

@@ -7,7 +7,7 @@ export interface Lines {
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Cuts at LF, CRLF and lone CR. What follows the last line end is a line only if there is something. */
+/** Splits at LF, CRLF and lone CR. Text after the last line end is a line only if it is not empty. */
 export function splitLines(text: string): Lines {
   if (!text.includes("\r")) return splitAtLineFeeds(text);
   const texts: string[] = [];
@@ -23,7 +23,7 @@ export function splitLines(text: string): Lines {
   return { texts, ends };
 }
 
-/** Cuts at LF only, as diffs do: a CR before it is part of the line. */
+/** Splits at LF only, as diffs do: a CR before it is part of the line. */
 export function splitAtLineFeeds(text: string): Lines {
   const texts = text.split("\n");
   const ends = Array.from<string>({ length: texts.length }).fill("\n");
@@ -36,7 +36,7 @@ export function splitAtLineFeeds(text: string): Lines {
   return { texts, ends };
 }
 
-/** Where the first line end at or after `from` begins; the text's length where there is none. */
+/** Position of the first line end at or after `from`; the text's length if there is none. */
 export function lineEndFrom(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -45,7 +45,7 @@ export function lineEndFrom(text: string, from: number): number {
   return text.length;
 }
 
-/** The line end that begins at `at`, or nothing. */
+/** The line end that starts at `at`, or an empty string. */
 export function lineEndAt(text: string, at: number): string {
   const code = text.charCodeAt(at);
   if (code === LINE_FEED) return "\n";
@@ -53,7 +53,10 @@ export function lineEndAt(text: string, at: number): string {
   return text.charCodeAt(at + 1) === LINE_FEED ? "\r\n" : "\r";
 }
 
-/** Line numbers, from 1, of places in a text. `offsets` ascend. Lines are counted by LF, as reading and searching do. */
+/**
+ * Line numbers, from 1, of positions in a text. `offsets` must be ascending. Lines are counted by LF, as in reading and
+ * searching.
+ */
 export function lineNumbers(text: string, offsets: readonly number[]): number[] {
   let line = 1;
   let next = text.indexOf("\n");
@@ -83,13 +86,13 @@ export function sayRange(start: number, end: number): string {
 const MAX_LINES = 6;
 const MAX_WIDTH = 160;
 
-/** The beginning of some lines, to be quoted: a few of them, cut to a width. */
+/** The first few lines, truncated to a width, for quoting. */
 export function excerptLines(lines: readonly string[]): string {
   const shown = lines.slice(0, MAX_LINES).map(cutLine);
   return lines.length > MAX_LINES ? [...shown, "…"].join("\n") : shown.join("\n");
 }
 
-/** Cuts between words: half of a key or token would not be recognised as a secret any more. */
+/** Cuts between words: half of a key or token would not be recognized as a secret any more. */
 function cutLine(line: string): string {
   if (line.length <= MAX_WIDTH) return line;
   const head = line.slice(0, MAX_WIDTH);
@@ -99,10 +102,10 @@ function cutLine(line: string): string {
   return "…";
 }
 
-/** What keys and tokens are made of. A half surrogate counts, so that no character is cut either. */
+/** Characters of keys and tokens. Includes lone surrogates, so that no character is split. */
 const WORD = /[\w+/=.~%:@-]|[^\u0000-\u007f]/;
 
-/** Quoted text inside of a message: indented, and nothing in it that could move a terminal's cursor. */
+/** Quoted text inside a message: indented, with terminal control characters escaped. */
 export function quoteLines(text: string): string {
   return text
     .split("\n")

@@ -7,18 +7,18 @@ import { nearestPassage } from "./nearest.ts";
 import { findText } from "./search.ts";
 
 /**
- * Redacted text never goes back (spec 2): throws `InvalidArguments` where a change would put the redaction marker into
- * a text that does not hold it. One that holds it literally is about redaction, or was redacted before it was written
- * (a log, a test, these sources): there the marker is text like any other, however often it comes.
+ * Redacted text must not be written back (spec 2): throws `InvalidArguments` if a change would add the redaction marker
+ * to a text that does not contain it. A text that already contains it is about redaction, or was redacted when it was
+ * written (a log, a test, these sources): there the marker is ordinary text.
  */
 export function refuseMarker(before: string | undefined, after: string, path: string): void {
   if (!after.includes(REDACTION_MARKER) || before?.includes(REDACTION_MARKER) === true) return;
   const offsets = findText(after, REDACTION_MARKER, { limit: SHOWN_MARKERS, overlapping: false });
   const lines = [...new Set(lineNumbers(after, offsets))];
   const message =
-    `Cannot write "${REDACTION_MARKER}" to "${path}" (${sayLines(lines)} of the new text): it stands for a secret that ` +
+    `Cannot write "${REDACTION_MARKER}" to "${path}" (${sayLines(lines)} of the new text): it replaces a secret that ` +
     "was redacted when the text was shown, and would take the secret's place";
-  const hint = "Leave lines that hold a secret out of the change: edit what stands before and after them.";
+  const hint = "Leave lines with a secret out of the change: edit the text before and after them.";
   throw new ToolError("InvalidArguments", message, { path, lines, hint });
 }
 
@@ -31,12 +31,12 @@ interface Sought {
   readonly facts: ErrorDetails;
 }
 
-/** The error for text that was copied with a secret redacted in it: no spelling of it would match. */
+/** The error for search text that contains a redaction marker: it cannot match. */
 export function makeRedactedError(text: string, { path, find, field, facts }: Sought): ToolError {
   const place = locateRedacted(text, find);
   const where = place === undefined ? "" : ` (${sayRange(place.start_line, place.end_line)})`;
   const message =
-    `Cannot edit "${path}": ${field} holds "${REDACTION_MARKER}", which is not in the file: it stands for a secret that ` +
+    `Cannot edit "${path}": ${field} contains "${REDACTION_MARKER}", which is not in the file: it replaces a secret that ` +
     `was redacted when the text was shown${where}`;
   const hint = `Choose text before or after the secret${where}, without the secret itself.`;
   return new ToolError("NoMatch", message, { ...facts, ...place, hint });
@@ -47,13 +47,13 @@ interface Place {
   readonly end_line: number;
 }
 
-/** Longer secrets than a private key of 16,384 bits in PEM are not looked across. */
+/** Covers a private key of 16,384 bits in PEM; longer secrets are not searched. */
 const LONGEST_SECRET = 16_000;
-/** This is for a hint: it need not find the place in a text that is made to be hard. */
+/** Only for a hint, so it may give up on pathological text. */
 const MAX_PIECES = 20;
 const MAX_TRIES = 100;
 
-/** Where the text around redaction markers stands, the markers standing for anything; undefined where it cannot be told. */
+/** Finds the text around redaction markers, with the markers as wildcards; undefined if it is not unique. */
 function locateRedacted(text: string, find: string): Place | undefined {
   const pieces = toLineFeeds(find).split(REDACTION_MARKER, MAX_PIECES);
   const known = pieces.filter((piece) => piece.trim() !== "");
@@ -70,7 +70,7 @@ function locateRedacted(text: string, find: string): Place | undefined {
   return nearest === undefined ? undefined : { start_line: nearest.start_line, end_line: nearest.end_line };
 }
 
-/** Where the last piece ends when each one comes soon after the one before it. */
+/** End of the last piece if each one closely follows the previous one. */
 function followPieces(text: string, pieces: readonly string[], from: number): number | undefined {
   let at = from;
   for (const piece of pieces) {

@@ -1,25 +1,25 @@
 import { excerptLines } from "./lines.ts";
 
-/** A passage of a text that is like what was looked for. Lines are numbered from 1. */
+/** A passage of a text that is similar to the searched one. Lines are numbered from 1. */
 export interface Passage {
   readonly start_line: number;
   readonly end_line: number;
   readonly text: string;
-  /** It differs in nothing but white space. */
+  /** It differs only in white space. */
   readonly only_space: boolean;
 }
 
-/** A hint is not worth more time than this: lines of the text, of the passage, and characters of a line. */
+/** Time limits for computing a hint: lines of the text, of the passage, and characters per line. */
 const MAX_TEXT_LINES = 200_000;
 const MAX_PASSAGE_LINES = 100;
 const MAX_WIDTH = 400;
-/** How many characters are compared for likeness. */
+/** Maximum number of compared characters. */
 const MAX_COMPARED = 4_000_000;
-/** A line that stands more often than this in the passage says little about where the passage is. */
+/** A line that occurs more often than this in the passage says little about its position. */
 const MAX_PLACES = 4;
 const ALIKE = 0.55;
 
-/** The passage of `text` that is most like `wanted`; undefined where none is. Takes bounded time, so it may miss one. */
+/** The passage of `text` most similar to `wanted`; undefined if none is. Takes bounded time, so it may miss one. */
 export function nearestPassage(text: string, wanted: string): Passage | undefined {
   const lines = text.split("\n", MAX_TEXT_LINES);
   const passage = wanted.split("\n", MAX_PASSAGE_LINES);
@@ -34,7 +34,7 @@ export function nearestPassage(text: string, wanted: string): Passage | undefine
   return { start_line: first + 1, end_line: end, text: shown, only_space };
 }
 
-/** Each line that stands in both votes for where the passage would begin; longer lines count for more. */
+/** Each common line votes for a start of the passage; longer lines count more. */
 function startByEqualLines(lines: readonly string[], passage: readonly string[]): number | undefined {
   const places = new Map<string, number[]>();
   for (const [index, line] of passage.entries()) {
@@ -55,7 +55,7 @@ function startByEqualLines(lines: readonly string[], passage: readonly string[])
       if (weight > (best === undefined ? 0 : (votes.get(best) ?? 0))) best = start;
     }
   }
-  // A brace or a keyword alone does not make a passage.
+  // A single brace or keyword is not enough.
   return best !== undefined && (votes.get(best) ?? 0) >= Math.min(MIN_WEIGHT, longest(passage)) ? best : undefined;
 }
 
@@ -65,7 +65,7 @@ function longest(passage: readonly string[]): number {
   return Math.max(...passage.map((line) => keyOf(line).length));
 }
 
-/** The line that has most pairs of characters in common with the passage's longest line. */
+/** The line that shares the most character pairs with the passage's longest line. */
 function startByLikeness(lines: readonly string[], passage: readonly string[]): number | undefined {
   const keys = passage.map(keyOf);
   const place = keys.reduce((best, key, index) => (key.length > (keys[best] ?? "").length ? index : best), 0);
@@ -85,7 +85,10 @@ function startByLikeness(lines: readonly string[], passage: readonly string[]): 
   return start;
 }
 
-/** Mostly how much of the wanted line is there, so that part of a line is found, a little how much else there is. */
+/**
+ * Mostly the share of the wanted line that was found, so that part of a line matches too, and a little the rest of the
+ * line.
+ */
 function likenessTo(wanted: string): (line: string) => number {
   const pairs = new Map<string, { readonly count: number; turn: number; left: number }>();
   for (let at = 1; at < wanted.length; at++) {
@@ -107,7 +110,7 @@ function likenessTo(wanted: string): (line: string) => number {
   };
 }
 
-/** A line as far as it matters here: its beginning, without the differences that white space makes. */
+/** The beginning of a line, with white space normalized. */
 function keyOf(line: string): string {
   return line.slice(0, MAX_WIDTH).trim().replace(/\s+/g, " ");
 }

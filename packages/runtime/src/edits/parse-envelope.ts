@@ -11,7 +11,10 @@ const MOVE = "*** Move to:";
 const END_OF_FILE = "*** End of File";
 const HEADERS = `"${ADD} …", "${UPDATE} …", "${DELETE} …" or "${END}"`;
 
-/** Reads what stands between `*** Begin Patch` and `*** End Patch`. Markers may be padded; inside of a chunk a space makes it context. */
+/**
+ * Reads the text between `*** Begin Patch` and `*** End Patch`. Markers may be indented; inside a chunk a leading space
+ * makes them context.
+ */
 export function parseEnvelope(reader: PatchReader): PatchChange[] {
   const end = findEnd(reader);
   reader.next();
@@ -22,7 +25,7 @@ export function parseEnvelope(reader: PatchReader): PatchChange[] {
   return changes;
 }
 
-/** The last line that is not empty. It may be padded even where it would otherwise be context. */
+/** The last non-empty line. It may be indented even where it would otherwise be context. */
 function findEnd(reader: PatchReader): number {
   let last = reader.lines.length - 1;
   while (last > 0 && reader.lines[last]?.trim() === "") last--;
@@ -82,7 +85,7 @@ function parseUpdate(reader: PatchReader, end: number): PatchChange {
   return { kind: "update", path, ...(move_to === undefined ? {} : { move_to }), chunks, format: "envelope" };
 }
 
-/** Inside of a chunk a marker starts its line. */
+/** Inside a chunk a marker must be at the start of the line. */
 function isMarker(line: string): boolean {
   return line.startsWith("***");
 }

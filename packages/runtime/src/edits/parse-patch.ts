@@ -7,8 +7,8 @@ import type { PatchChange } from "./patch.ts";
 export type { PatchChange } from "./patch.ts";
 
 /**
- * Reads a patch: the `*** Begin Patch` envelope or a unified diff, bare or in a code fence or here-document.
- * Throws nothing but `InvalidArguments`, with the line of the patch and what was expected there.
+ * Reads a patch: the `*** Begin Patch` envelope or a unified diff, bare or in a code fence or here-document. Throws
+ * only `InvalidArguments`, with the line of the patch and what was expected there.
  */
 export function parsePatch(patchText: string): readonly PatchChange[] {
   const reader = unwrap(patchText);
@@ -22,13 +22,13 @@ export function parsePatch(patchText: string): readonly PatchChange[] {
   return checkPaths(changes.map(withoutEmptyMove));
 }
 
-/** Takes away what people and models put around a patch: empty lines, a code fence, a here-document. */
+/** Removes what people and models put around a patch: empty lines, a code fence, a here-document. */
 function unwrap(patchText: string): PatchReader {
   const text = patchText.startsWith("\ufeff") ? patchText.slice(1) : patchText;
   let lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   let start = firstLine(lines, 0);
-  // A patch with CRLF has it in its headers, too. CR in other lines only is part of the text.
+  // A patch with CRLF line ends has them in its headers too. CR in other lines only is part of the text.
   if (lines[start]?.endsWith("\r") === true)
     lines = lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
   let end = lines.length;
@@ -43,7 +43,7 @@ function unwrap(patchText: string): PatchReader {
   return new PatchReader(lines.slice(start, end), start);
 }
 
-/** The line that ends what this line begins. */
+/** The closing line for this opening line. */
 function closingOf(line: string): string | undefined {
   if (/^\s*```[\w-]*\s*$/.test(line)) return "```";
   return /^\s*(?:(?:cat|apply_patch|applypatch)\s+)?<<-?\s*(["']?)(\w+)\1\s*$/.exec(line)?.[2];
@@ -68,7 +68,7 @@ function withoutEmptyMove(change: PatchChange): PatchChange {
   return rest;
 }
 
-/** One operation a path: what two of them would give depends on an order that nobody can see. */
+/** One operation per path: the result of two would depend on their order. */
 function checkPaths(changes: readonly PatchChange[]): readonly PatchChange[] {
   const seen = new Set<string>();
   for (const change of changes) {
@@ -93,7 +93,7 @@ function hasEffect({ lines }: { readonly lines: readonly string[] }): boolean {
   return lines.some((line) => line.startsWith("+") || line.startsWith("-"));
 }
 
-/** Spellings of one path that are plainly the same. */
+/** Normalizes obviously equal spellings of a path. */
 function keyOf(path: string): string {
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   return path.startsWith("/") ? `/${parts.join("/")}` : parts.join("/");

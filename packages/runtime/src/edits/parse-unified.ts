@@ -2,7 +2,7 @@ import { readChunkHeader } from "./patch.ts";
 import type { PatchChange, PatchChunk, PatchReader } from "./patch.ts";
 import { NOTHING, readGitNames, stripPrefixes, takeName } from "./patch-names.ts";
 
-/** Reads a unified diff of one or more files, as `diff -u` and Git write them. Text around the files is passed over. */
+/** Reads a unified diff of one or more files, as written by `diff -u` and Git. Text around the files is skipped. */
 export function parseUnified(reader: PatchReader): PatchChange[] {
   const changes: PatchChange[] = [];
   while (!reader.done) {
@@ -19,17 +19,17 @@ export function parseUnified(reader: PatchReader): PatchChange[] {
 const FILE_HEADER = '"--- " and the old path, with "+++ " and the new path on the line after it';
 const BINARY = /^(?:GIT binary patch|Binary files .* differ)/;
 
-/** What is written in a mail can look like anything. */
+/** The text of a mail can look like anything. */
 function skipMail(reader: PatchReader): void {
   while (!reader.done && !reader.peek().startsWith("diff --git ")) reader.next();
 }
 
-/** A removed line can look like a header, too: there is one only where both lines are. */
+/** A removed line can look like a header, so both header lines are required. */
 function isFileHeader(lines: readonly string[], at: number): boolean {
   return lines[at]?.startsWith("--- ") === true && lines[at + 1]?.startsWith("+++ ") === true;
 }
 
-/** What the lines before the chunks say of a file. */
+/** The file facts from the lines before the chunks. */
 interface Header {
   readonly line: number;
   old?: string;
@@ -54,7 +54,7 @@ function parseFile(reader: PatchReader): PatchChange {
   return toChange(reader, header, chunks);
 }
 
-/** The lines that Git writes between `diff --git` and the names, and what each does. */
+/** The lines that Git writes between `diff --git` and the names, and their handlers. */
 const GIT_LINES: readonly (readonly [string, (header: Header, reader: PatchReader, marker: string) => void])[] = [
   ["rename from ", (header, reader, marker) => (header.from = takeName(reader, marker))],
   ["rename to ", (header, reader, marker) => (header.to = takeName(reader, marker))],
@@ -84,7 +84,7 @@ function refuse(reader: PatchReader, expected: string): never {
   throw reader.fail(expected);
 }
 
-/** Modes are not changed by a patch; a link or a submodule is no text. */
+/** A patch does not change modes; a link or a submodule is not text. */
 function takeMode(reader: PatchReader): void {
   if (/ 1[26]0000$/.test(reader.peek().trimEnd()))
     refuse(reader, "the mode of a file: links and submodules cannot be patched");
@@ -138,7 +138,7 @@ function parseHunk(reader: PatchReader): PatchChunk {
 
 const LINE = 'a line that starts with " " (context), "-" (old) or "+" (new)';
 
-/** Where a hunk ends by its own counts; undefined where they do not fit what stands there. */
+/** End of a hunk according to its counts; undefined if they do not match its lines. */
 function endByCounts({ lines, at: start }: PatchReader, counts: { old: number; new: number }): number | undefined {
   let { old, new: added } = counts;
   let at = start;
@@ -154,7 +154,7 @@ function endByCounts({ lines, at: start }: PatchReader, counts: { old: number; n
   return goesOn ? undefined : at;
 }
 
-/** Where a hunk ends by its lines: counts that people and models write are often wrong. */
+/** End of a hunk according to its lines: counts written by people and models are often wrong. */
 function endByLines(reader: PatchReader): number {
   const { lines } = reader;
   let at = reader.at;

@@ -1,6 +1,6 @@
 import type { PatchReader } from "./patch.ts";
 
-/** The two names of a file in a unified diff, as they are written. */
+/** The two names of a file in a unified diff, as written. */
 export interface Names {
   readonly old: string;
   readonly new: string;
@@ -8,7 +8,7 @@ export interface Names {
 
 export const NOTHING = "/dev/null";
 
-/** The name after `--- `, `+++ `, `rename from ` and the like. What follows a tab is a time stamp. */
+/** The name after `--- `, `+++ `, `rename from ` etc. Text after a tab is a time stamp. */
 export function takeName(reader: PatchReader, marker: string): string {
   const text = reader.peek().slice(marker.length);
   const name = text.startsWith('"') ? unquote(text, reader).name : (text.split("\t", 1)[0] ?? "").trimEnd();
@@ -17,7 +17,7 @@ export function takeName(reader: PatchReader, marker: string): string {
   return name;
 }
 
-/** The names of `diff --git a/x b/x`; undefined where they cannot be told apart. */
+/** The names of `diff --git a/x b/x`; undefined if they cannot be separated. */
 export function readGitNames(reader: PatchReader): Names | undefined {
   const text = reader.peek().slice("diff --git ".length).trimEnd();
   if (text.startsWith('"')) {
@@ -29,7 +29,7 @@ export function readGitNames(reader: PatchReader): Names | undefined {
     const at = text.indexOf(' "');
     return { old: text.slice(0, at), new: unquote(text.slice(at + 1), reader).name };
   }
-  // Names may hold spaces: the two are of one length, and equal but for their prefix.
+  // Names may contain spaces: the two have the same length and differ only in their prefix.
   const middle = (text.length - 1) / 2;
   if (text[middle] !== " ") return undefined;
   const names = { old: text.slice(0, middle), new: text.slice(middle + 1) };
@@ -37,12 +37,12 @@ export function readGitNames(reader: PatchReader): Names | undefined {
   return old === renamed ? names : undefined;
 }
 
-/** Takes `a/` and `b/` away where both names have them; a file that is new or gone has one name only. */
+/** Removes `a/` and `b/` if both names have them; a new or deleted file has only one name. */
 export function stripPrefixes({ old, new: renamed }: Names): Names {
   const isOld = old === NOTHING || old.startsWith("a/");
   const isNew = renamed === NOTHING || renamed.startsWith("b/");
   if (isOld && isNew) return { old: strip(old), new: strip(renamed) };
-  // Git's other pairs of prefixes: c(ommit), i(ndex), o(bject), w(ork tree), 1 and 2.
+  // Git's other prefix pairs: c(ommit), i(ndex), o(bject), w(ork tree), 1 and 2.
   const other = /^[ciow12]\//;
   const differ = old[0] !== renamed[0] && old.slice(1) === renamed.slice(1);
   return other.test(old) && other.test(renamed) && differ
@@ -57,10 +57,10 @@ function strip(name: string): string {
 // oxfmt-ignore
 const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, "\\": 92 };
 
-/** Longer ones than any system has; the escapes make them up to four times as long. */
+/** More than any system allows; escapes make names up to four times as long. */
 const LONGEST = 4 * 4096;
 
-/** Decodes a name in quotes as Git writes it: `"a/caf\\303\\251"`. `length` is that of the quoted form. */
+/** Decodes a name quoted by Git: `"a/caf\\303\\251"`. `length` is that of the quoted form. */
 function unquote(text: string, reader: PatchReader): { readonly name: string; readonly length: number } {
   const pieces = /\\([0-3][0-7]{2})|\\(.)|[^"\\]+/sy;
   pieces.lastIndex = 1;
@@ -82,7 +82,7 @@ function unquote(text: string, reader: PatchReader): { readonly name: string; re
 const NEEDS_QUOTES = /["\\\u0000-\u001f\u007f]/;
 const NAMES_OF_ESCAPES = new Map(Object.entries(ESCAPES).map(([name, code]) => [code, name]));
 
-/** A name as it stands in a diff: in quotes where it would break the line or be misread. */
+/** A name for a diff: quoted if it would break the line or be misread. */
 export function quoteName(name: string): string {
   if (!NEEDS_QUOTES.test(name) && name === name.trimEnd()) return name;
   const escaped = name.replace(/["\\\u0000-\u001f\u007f]/g, (character) => {

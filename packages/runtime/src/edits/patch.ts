@@ -1,6 +1,6 @@
 import { ToolError } from "../protocol/errors.ts";
 
-/** What a patch wants of one file. Lines of a chunk stand as in the patch. */
+/** The change of one file in a patch. Chunk lines are as in the patch. */
 export type PatchChange = PatchAdd | PatchDelete | PatchUpdate;
 
 export interface PatchAdd {
@@ -12,7 +12,7 @@ export interface PatchAdd {
 export interface PatchDelete {
   readonly kind: "delete";
   readonly path: string;
-  /** What the file has to hold, where the patch says so. */
+  /** The expected content of the file, if the patch contains it. */
   readonly chunks: readonly PatchChunk[];
 }
 
@@ -23,31 +23,32 @@ export interface PatchUpdate {
   readonly chunks: readonly PatchChunk[];
   /**
    * `envelope`: chunks go to the first place they fit, new lines get the file's first line end, and the file ends in a
-   * line end. `unified`: line numbers say where, neighbours say which line end, and the end of the file is as written.
+   * line end. `unified`: line numbers determine the place, neighbours the line end, and the end of the file is as
+   * written.
    */
   readonly format: "envelope" | "unified";
 }
 
 export interface PatchChunk {
-  /** Where it begins in the patch, from 1. */
+  /** First line in the patch, from 1. */
   readonly patch_line: number;
-  /** Lines that come before it, one after the other: `@@ class A`. */
+  /** Lines that must precede it, in order: `@@ class A`. */
   readonly anchors: readonly string[];
-  /** Index of the line at which the patch says it goes, from 0. */
+  /** Index of the target line according to the patch, from 0. */
   readonly line_hint?: number;
-  /** It goes to the end of the file. */
+  /** Belongs at the end of the file. */
   readonly at_end?: true;
-  /** ` context`, `-old`, `+new`; an empty line is empty context; `\ No newline…` is about the line before it. */
+  /** ` context`, `-old`, `+new`; an empty line is empty context; `\ No newline…` refers to the line before it. */
   readonly lines: readonly string[];
 }
 
-/** The lines of a patch, read one after the other. */
+/** Reads the lines of a patch in order. */
 export class PatchReader {
   readonly lines: readonly string[];
   readonly #before: number;
   at = 0;
 
-  /** `before`: how many lines of the text as it was given come before these. */
+  /** `before`: number of lines of the original text before these. */
   constructor(lines: readonly string[], before: number) {
     this.lines = lines;
     this.#before = before;
@@ -57,7 +58,7 @@ export class PatchReader {
     return this.at >= this.lines.length;
   }
 
-  /** The line that comes next, or one further on; empty after the end. */
+  /** The next line, or one further ahead; empty after the end. */
   peek(ahead = 0): string {
     return this.lines[this.at + ahead] ?? "";
   }
@@ -68,12 +69,12 @@ export class PatchReader {
     return line;
   }
 
-  /** Where we are, from 1, in the patch as it was given. */
+  /** The current line of the original patch, from 1. */
   get line(): number {
     return this.#before + this.at + 1;
   }
 
-  /** The error for a patch that has something else here. */
+  /** The error for unexpected content at this line. */
   fail(expected: string, line = this.line): ToolError {
     const text = this.lines[line - this.#before - 1];
     const found = text === undefined ? "the patch ends here" : `it is ${JSON.stringify(cut(text))}`;
@@ -93,18 +94,18 @@ const NUMBERS = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))?(?: ?@@|$
 export interface ChunkHeader {
   readonly anchor?: string;
   readonly line_hint?: number;
-  /** How many old and new lines follow, by the patch's word. */
+  /** Number of old and new lines according to the header. */
   readonly counts?: { readonly old: number; readonly new: number };
 }
 
-/** Reads `@@`, `@@ -1,2 +3,4 @@ …` or `@@ a line of the file`. A header that is none of these is refused. */
+/** Reads `@@`, `@@ -1,2 +3,4 @@ …` or `@@ a line of the file`. Other headers are refused. */
 export function readChunkHeader(reader: PatchReader): ChunkHeader {
   const line = reader.peek().trimEnd();
   const numbers = NUMBERS.exec(line);
   if (numbers !== null) {
     reader.next();
     const [, start = "1", old = "1", added = "1"] = numbers;
-    // With no old lines the number is that of the line before.
+    // Without old lines the number is that of the line before.
     const line_hint = Math.max(0, Number(start) - (Number(old) === 0 ? 0 : 1));
     return { line_hint, counts: { old: Number(old), new: Number(added) } };
   }

@@ -2,33 +2,33 @@ import { PASSES } from "./line-index.ts";
 import type { LineIndex } from "./line-index.ts";
 import type { PatchChunk, PatchUpdate } from "./patch.ts";
 
-/** Where a chunk goes: at line `at`, in place of its first `length` old lines. */
+/** The place of a chunk: at line `at`, replacing its first `length` old lines. */
 export interface Placed {
   readonly at: number;
-  /** Lines of the chunk that are used. Empty lines at its end may have been no part of it. */
+  /** The used lines of the chunk. Trailing empty lines may not be part of it. */
   readonly lines: readonly string[];
   readonly old: readonly string[];
 }
 
-/** Why a chunk has no place. */
+/** Why a chunk does not fit. */
 export interface Unplaced {
   readonly problem: "missing" | "anchor" | "ambiguous" | "number" | "exhausted";
-  /** The lines that were looked for. */
+  /** The searched lines. */
   readonly expected: readonly string[];
-  /** For `ambiguous`: where it fits, as indices. */
+  /** For `ambiguous`: the indices where it fits. */
   readonly places?: readonly number[];
 }
 
 export interface Search {
   readonly index: LineIndex;
   readonly format: PatchUpdate["format"];
-  /** Chunks go forward only: nothing before this line is looked at. */
+  /** Chunks only move forward: lines before this one are ignored. */
   readonly from: number;
-  /** How far the chunks before were from where the patch says. */
+  /** Offset of the previous chunks from their line numbers. */
   readonly drift: number;
-  /** Lines have to be equal to the last byte. */
+  /** Lines must be equal byte for byte. */
   readonly strict: boolean;
-  /** Index of the line that the patch's line number means. */
+  /** Index of the line for a line number of the patch. */
   readonly lineAt: (hint: number) => number;
 }
 
@@ -61,12 +61,12 @@ function placeLines(chunk: PatchChunk, lines: readonly string[], search: Search)
   return typeof at === "number" ? { at, lines, old } : at;
 }
 
-/** A line of the patch without the sign before it. */
+/** A line of the patch without its leading sign. */
 export function contentOf(line: string): string {
   return line.slice(1);
 }
 
-/** New lines without any old ones around them. */
+/** New lines without old lines around them. */
 function placeAddition({ line_hint, anchors, at_end }: PatchChunk, search: Search): number | Unplaced {
   const { index, from, drift, lineAt } = search;
   if (at_end === true) return index.length;
@@ -88,7 +88,7 @@ function placeOld(chunk: PatchChunk, old: readonly string[], search: Search): nu
     if (index.isAt(0, old, hint) || (!search.strict && index.isAt(1, old, hint))) return hint;
   }
   for (const [pass, { loose }] of passesOf(search)) {
-    // Lines that only look alike have to be the only ones, and so do those of a diff that has lost its numbers.
+    // Loosely matching lines must be unique, and so must those of a diff without line numbers.
     const unsure = (loose || search.format === "unified") && chunk.anchors.length === 0;
     const found = placeInPass(old, { ...search, pass, hint, limit: unsure ? SEVERAL : 1 });
     if (found.length === 0) continue;
@@ -102,7 +102,7 @@ function passesOf({ strict }: Search): readonly (readonly [number, (typeof PASSE
   return [...PASSES.entries()].slice(0, strict ? 1 : undefined);
 }
 
-/** Enough to see that there are several, and to say where. */
+/** Enough to report that there are several, and where. */
 const SEVERAL = 10;
 
 function placeInPass(
@@ -120,7 +120,7 @@ function closer(at: number, best: number, hint: number): boolean {
   return Math.abs(at - hint) < Math.abs(best - hint);
 }
 
-/** Empty lines between a chunk and what follows it in the patch look like context. */
+/** Empty lines between a chunk and the next part of the patch look like context. */
 function withoutEmptyEnd(lines: readonly string[]): readonly string[] {
   const last = lines.findLastIndex((line) => line !== "");
   return last < 0 ? lines : lines.slice(0, last + 1);

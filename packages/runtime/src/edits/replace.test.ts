@@ -64,9 +64,9 @@ const REFUSED = [
   { title: "text that is not there",          text: "let a = 1;\n",     edits: [{ find: "let b = 1", replace: "" }],           code: "NoMatch",          says: /nearest is line 1:\n {2}let a = 1;/ },
   { title: "text with other indentation",     text: "  a(\n    b)\n",   edits: [{ find: "a(\n  b)", replace: "" }],             code: "NoMatch",          says: /lines 1-2, which differs in white space only/ },
   { title: "text in an empty file",           text: "",                 edits: [{ find: "a", replace: "b" }],                  code: "NoMatch",          says: /the file is empty/ },
-  { title: "text unlike anything there",      text: "abc\n",            edits: [{ find: "zyx", replace: "b" }],                code: "NoMatch",          says: /nothing in the file is like it/ },
+  { title: "text unlike anything there",      text: "abc\n",            edits: [{ find: "zyx", replace: "b" }],                code: "NoMatch",          says: /the file has no similar text/ },
   { title: "the result of another edit",      text: "x\n",              edits: [{ find: "x", replace: "y" }, { find: "y", replace: "z" }], code: "NoMatch", says: /edits\[1\]\.find/ },
-  { title: "space alone that is not there",   text: "a\nb\n",           edits: [{ find: " \n", replace: "", all: true }],      code: "NoMatch",          says: /not there/ },
+  { title: "space alone that is not there",   text: "a\nb\n",           edits: [{ find: " \n", replace: "", all: true }],      code: "NoMatch",          says: /was not found/ },
   { title: "spaces that are inside of a line", text: "left right\n",    edits: [{ find: "left  ", replace: "" }],              code: "NoMatch",          says: /line 1/ },
   { title: "text that is there twice",        text: "x\ny\nx\n",        edits: [{ find: "x", replace: "y" }],                  code: "AmbiguousMatch",   says: /2 times \(lines 1, 3\)/ },
   { title: "text that overlaps itself",       text: "aaa",              edits: [{ find: "aa", replace: "b" }],                 code: "AmbiguousMatch",   says: /2 times \(line 1\)/ },
@@ -76,8 +76,8 @@ const REFUSED = [
   { title: "the same edit twice",             text: "a\n",              edits: [{ find: "a", replace: "1" }, { find: "a", replace: "2" }],   code: "InvalidArguments", says: /overlap/ },
   { title: "an empty find",                   text: "a",                edits: [{ find: "", replace: "b" }],                   code: "InvalidArguments", says: /find is empty/ },
   { title: "find equal to replace",           text: "a",                edits: [{ find: "a", replace: "a" }],                  code: "InvalidArguments", says: /the same text/ },
-  { title: "line ends that are there already", text: "a\r\nb",          edits: [{ find: "a\nb", replace: "a\r\nb" }],          code: "InvalidArguments", says: /already/ },
-  { title: "no edits",                        text: "a",                edits: [],                                             code: "InvalidArguments", says: /no edits/ },
+  { title: "line ends that are there already", text: "a\r\nb",          edits: [{ find: "a\nb", replace: "a\r\nb" }],          code: "InvalidArguments", says: /equals the current text/ },
+  { title: "no edits",                        text: "a",                edits: [],                                             code: "InvalidArguments", says: /the list of edits is empty/ },
 ] as const;
 
 for (const { title, text, edits, code, says } of REFUSED) {

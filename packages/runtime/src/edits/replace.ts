@@ -11,33 +11,33 @@ import { nearestPassage } from "./nearest.ts";
 export interface Edit {
   readonly find: string;
   readonly replace: string;
-  /** Replace every occurrence; otherwise there has to be exactly one. */
+  /** Replace every occurrence; otherwise there must be exactly one. */
   readonly all?: boolean | undefined;
 }
 
 interface About {
-  /** As the caller wrote it, for messages. */
+  /** As given by the caller, for messages. */
   readonly path: string;
 }
 
-/** One edit of a call, and what it is called in messages. */
+/** One edit of a call, with its name in messages. */
 interface Named extends Edit {
   readonly path: string;
   readonly field: string;
   readonly number: number;
-  /** There are others. */
+  /** The call has more than one edit. */
   readonly several: boolean;
 }
 
-/** Where an edit goes, and what it puts there. */
+/** The place of an edit and its replacement. */
 interface Match {
   readonly regions: readonly Region[];
   readonly fit: Fit;
 }
 
 /**
- * Replaces passages of a text, all of them or none. Every edit is matched against the text as it was given. Nothing
- * outside of the passages changes by a byte. Throws `NoMatch`, `AmbiguousMatch` and `InvalidArguments`.
+ * Replaces passages of a text, all of them or none. Every edit is matched against the original text. Everything outside
+ * of the passages stays unchanged, byte for byte. Throws `NoMatch`, `AmbiguousMatch` and `InvalidArguments`.
  */
 export function replaceText(
   text: string,
@@ -45,7 +45,7 @@ export function replaceText(
   { path }: About,
 ): { readonly text: string; readonly replacements: number } {
   if (edits.length === 0)
-    throw new ToolError("InvalidArguments", `Cannot edit "${path}": there are no edits`, { path });
+    throw new ToolError("InvalidArguments", `Cannot edit "${path}": the list of edits is empty`, { path });
   const named = edits.map((edit, number) => nameEdit(edit, { path, number, several: edits.length > 1 }));
   for (const edit of named) checkEdit(edit);
   const source = makeSource(text);
@@ -54,7 +54,7 @@ export function replaceText(
   refuseOverlaps(text, regions, named);
   const changed = replaceRegions(text, regions, matches);
   if (changed === text) {
-    const message = `Cannot edit "${path}": the replacement is what is there already, line ends and all`;
+    const message = `Cannot edit "${path}": the replacement equals the current text, including line ends`;
     throw new ToolError("InvalidArguments", message, { path });
   }
   return { text: changed, replacements: regions.length };
@@ -66,7 +66,7 @@ function nameEdit(edit: Edit, place: Pick<Named, "path" | "number" | "several">)
 
 function checkEdit({ path, find, replace, field }: Named): void {
   if (find === "") {
-    const message = `Cannot edit "${path}": ${field} is empty; it has to be the text to replace`;
+    const message = `Cannot edit "${path}": ${field} is empty; it must contain the text to replace`;
     throw new ToolError("InvalidArguments", message, { path, field });
   }
   if (find === replace) {
@@ -112,7 +112,7 @@ function ambiguous(text: string, edit: Named, regions: readonly Region[]): ToolE
   const starts = regions.map(({ start }) => start);
   const lines = [...new Set(lineNumbers(text, starts))];
   const times = regions.length < MANY ? `${regions.length} times` : `${MANY} times or more`;
-  const message = `Cannot edit "${edit.path}": ${nameText(edit)} is there ${times} (${sayLines(lines)})`;
+  const message = `Cannot edit "${edit.path}": ${nameText(edit)} occurs ${times} (${sayLines(lines)})`;
   return new ToolError("AmbiguousMatch", message, {
     ...factsOf(edit),
     count: regions.length,
@@ -130,11 +130,11 @@ function factsOf({ path, several, number }: Named): { path: string; edit?: numbe
 
 function notFound(text: string, edit: Named): ToolError {
   if (edit.find.includes(REDACTION_MARKER)) return makeRedactedError(text, { ...edit, facts: factsOf(edit) });
-  const start = `Cannot edit "${edit.path}": ${nameText(edit)} is not there`;
+  const start = `Cannot edit "${edit.path}": ${nameText(edit)} was not found`;
   if (text === "") return new ToolError("NoMatch", `${start}; the file is empty`, factsOf(edit));
   const nearest = nearestPassage(text, edit.find);
   if (nearest === undefined) {
-    return new ToolError("NoMatch", `${start}, and nothing in the file is like it`, factsOf(edit));
+    return new ToolError("NoMatch", `${start}, and the file has no similar text`, factsOf(edit));
   }
   const { only_space, ...passage } = nearest;
   const where = sayRange(passage.start_line, passage.end_line);

@@ -2,16 +2,16 @@ type Numbers = Uint16Array | Int32Array;
 
 export interface SearchOptions {
   readonly from?: number;
-  /** Stop after so many. */
+  /** Maximum number of results. */
   readonly limit: number;
-  /** Also count occurrences that begin inside of another one. */
+  /** Also count occurrences that start inside another one. */
   readonly overlapping: boolean;
 }
 
-/** The engine's own search compares up to length × length characters: it is used for beginnings of this length only. */
+/** The engine's own search is quadratic in this length, so it is used only for prefixes this long. */
 const SHORT = 64;
 
-/** Where a text occurs in another. Linear time, whatever the texts are. `find` is not empty. */
+/** Finds a text in another. Linear time for any input. `find` must not be empty. */
 export function findText(text: string, find: string, options: SearchOptions): number[] {
   const beginning = find.slice(0, SHORT);
   const rest = find.slice(SHORT);
@@ -22,14 +22,14 @@ export function findText(text: string, find: string, options: SearchOptions): nu
     const here = text.startsWith(rest, at + beginning.length);
     if (here) found.push(at);
     else compared += rest.length;
-    // Text that keeps beginning like this without going on like this is made to be slow.
+    // Many partial matches: the input is pathological for the simple search.
     if (compared > 2 * text.length) return findSequence(codesOf(text), codesOf(find), options);
     at = text.indexOf(beginning, at + (here && !options.overlapping ? find.length : 1));
   }
   return found;
 }
 
-/** The same for numbers: Knuth, Morris and Pratt. */
+/** The same for numbers: Knuth-Morris-Pratt. */
 export function findSequence(haystack: Numbers, needle: Numbers, options: SearchOptions): number[] {
   const found: number[] = [];
   const borders = bordersOf(needle);
@@ -45,7 +45,7 @@ export function findSequence(haystack: Numbers, needle: Numbers, options: Search
   return found;
 }
 
-/** For each beginning of a sequence: how long the longest part is that it both begins and ends with. */
+/** For each prefix of a sequence: the length of its longest border. */
 function bordersOf(needle: Numbers): Int32Array {
   const borders = new Int32Array(needle.length);
   let border = 0;

@@ -5,8 +5,8 @@ import { quoteName } from "./patch-names.ts";
 
 const CONTEXT = 3;
 /**
- * The difference between two texts as a unified diff; empty where there is none. Undefined: there is no file. Lines
- * are cut at LF, and a CR stands in the diff as it stands in the text.
+ * The unified diff of two texts; empty if they are equal. Undefined: the file does not exist. Lines are split at LF; a
+ * CR is kept in the diff.
  */
 export async function unifiedDiff(
   path: string,
@@ -18,7 +18,7 @@ export async function unifiedDiff(
   const names = `--- ${before === undefined ? "/dev/null" : old}\n+++ ${after === undefined ? "/dev/null" : renamed}\n`;
   const hunks = await makeHunks(before ?? "", after ?? "");
   if (hunks !== "") return names + hunks;
-  // Nothing but the file itself comes or goes: only Git has a form for that.
+  // An empty file appears or disappears: only Git has a format for that.
   return `diff --git ${old} ${renamed}\n${before === undefined ? "new" : "deleted"} file mode 100644\n`;
 }
 
@@ -33,7 +33,7 @@ async function makeHunks(before: string, after: string): Promise<string> {
   return parts.join("");
 }
 
-/** What is left without the lines that both texts begin and end with, but for those that are shown as context. */
+/** The texts without their common first and last lines, except for the lines shown as context. */
 function differingRegion(before: string, after: string): { start: number; oldEnd: number; newEnd: number } {
   const shorter = Math.min(before.length, after.length);
   let head = 0;
@@ -58,7 +58,7 @@ function lineStartBefore(text: string, at: number): number {
   return at < 2 ? 0 : text.lastIndexOf("\n", at - 2) + 1;
 }
 
-/** Each with its LF, so that a last line without one differs from a line that has it. */
+/** Each with its LF, so that a last line without LF differs from one with it. */
 function linesOf(text: string): string[] {
   const { texts, ends } = splitAtLineFeeds(text);
   return texts.map((line, index) => line + (ends[index] ?? ""));
@@ -70,7 +70,7 @@ function countLineFeeds(text: string, end: number): number {
   return count;
 }
 
-/** Changes whose context would touch are shown together. */
+/** Changes with touching context are shown together. */
 function groupChanges(changes: readonly Change[]): readonly (readonly Change[])[] {
   const groups: Change[][] = [];
   for (const change of changes) {
@@ -85,7 +85,7 @@ function groupChanges(changes: readonly Change[]): readonly (readonly Change[])[
 interface Region {
   readonly oldLines: readonly string[];
   readonly newLines: readonly string[];
-  /** How many lines come before the region, in both texts. */
+  /** Number of lines before the region, in both texts. */
   readonly lineOffset: number;
 }
 

@@ -26,13 +26,13 @@ import type { EventDraft } from "../protocol/event-record.ts";
 import type { EventType } from "../protocol/events.ts";
 import { makeId } from "../protocol/ids.ts";
 import type { Redactor } from "../redact/redact.ts";
-import type { ActiveSkill, ActiveSkills } from "./active-skills.ts";
-import type { Bases, BoundScript } from "./digest.ts";
-import type { ProgressRecord } from "./progress-record.ts";
-import type { Quotas } from "./quota.ts";
+import type { ActiveSkill, ActiveSkills } from "./steps/active-skills.ts";
+import type { Bases, BoundScript } from "./approval/digest.ts";
+import type { ProgressRecord } from "./context/progress-record.ts";
+import type { Quotas } from "./quota/quota.ts";
 import type { Registry } from "./registry.ts";
 
-/** What the gate works with. Made once by `runtime.ts`; the same for every call of a run. */
+/** The dependencies of the gate. Created once by `runtime.ts`; shared by all calls of a run. */
 export interface GateParts {
   readonly registry: Registry;
   readonly journal: Journal;
@@ -48,164 +48,164 @@ export interface GateParts {
   readonly approval_timeout_ms: number;
   readonly clock: Clock;
   readonly cwd: string;
-  /** Where requests and grants are kept. */
+  /** Stores requests and grants. */
   readonly approvals: ApprovalKeeper;
-  /** Whose grants count beside those of the run. Undefined: the run's own. */
+  /** The session whose grants apply in addition to those of the run. Undefined: only the run's own. */
   readonly session: string | undefined;
   readonly quotas: Quotas;
-  /** Who asks where a call does not say, without secrets. */
+  /** Default actor of calls, redacted. */
   readonly actor: Actor;
-  /** The host keeps results whole, so the record has the sha256 of each. */
+  /** The host stores complete results, so the record has the sha256 of each. */
   readonly keeps_results: boolean;
-  /** Undefined: nothing is kept for later runs. */
+  /** Undefined: no memory across runs. */
   readonly memory: MemoryKeeper | undefined;
-  /** Whether a journal that commits does so for these keepers: they have to be of the same maker. */
+  /** Whether a journal with `commits` does so for these stores too: they must share its transaction. */
   readonly host_keeps: { readonly approvals: boolean; readonly quotas: boolean };
-  /** What the command of a `replay` needs beside the call, word by word. */
+  /** Additional words for the command line of a `replay`. */
   readonly replay_options: readonly string[];
-  /** Names that may be asked over the network. */
+  /** Host names that network access may reach. */
   readonly network_allow: readonly string[];
-  /** Patterns of words that no command may match, between commas or line breaks. */
+  /** Patterns that no command may match, separated by commas or line breaks. */
   readonly denylist: string;
-  /** Binds an approval to the policy that asked for it. */
+  /** Binds an approval to the policy that required it. */
   policyVersion(): string;
   readonly onApproval: OnApproval | undefined;
   readonly onCheckpoint: OnCheckpoint | undefined;
   readonly onReverseThinking: OnReverseThinking | undefined;
-  /** A real path as it is called from the working folder. */
+  /** A real path as shown relative to the working folder. */
   pathFor(real: string): string;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
-  /** What git knows in the repository that a folder lies in. Undefined: nothing, or it cannot be read. */
+  /** The files that git tracks in the repository around a folder. Undefined: none, or not readable. */
   trackedIn(folder: string): TrackedFiles | undefined;
-  /** The handles of one call, narrowed to what was decided. */
+  /** The handles of one call, limited to what the decision allows. */
   openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes" | "network" | "skills">;
   /**
-   * What is at a real path, so that it can be told later whether it is the same: `sha256:…` of a file's content, other
-   * text for what has none or is very large, null for nothing.
+   * Fingerprint of a real path, to detect changes later: `sha256:…` of a file's content, other text for special or very
+   * large files, null if nothing exists.
    */
   baseOf(real: string, signal: AbortSignal): Promise<string | null>;
-  /** The script that a call would run, as it is now. */
+  /** The current content of the script that a call would run. */
   findScript(touch: ScriptTouch, signal: AbortSignal | undefined): Promise<FoundScript>;
-  /** The real folder of the user's own skill that a real path leads into; undefined where there is none. */
+  /** The real folder of the user's own skill that contains a real path; undefined if none does. */
   ownSkillAround(real: string): Promise<string | undefined>;
-  /** The trusted skill whose SKILL.md lies at this real path, as it is now. */
+  /** The current trusted skill whose SKILL.md is at this real path. */
   findSkillAt(real: string): Promise<SkillEntry | undefined>;
-  /** What a skill leaves of the tools. */
+  /** The tools that a skill allows. */
   limitsOf(skill: SkillEntry): Promise<Omit<ActiveSkill, "reason">>;
-  /** Finds out what commands would run in, where that is not known yet: the decision depends on it. */
+  /** Determines the sandbox for commands if it is not known yet: the decision depends on it. */
   prepareCommands(): Promise<void>;
-  /** Opens a file of the runtime's own. */
+  /** Opens one of the runtime's own files. */
   openOwn(path: string): Promise<OpenedFile>;
   readonly undo: UndoKeeper;
 }
 
 interface HandleOptions {
   readonly commands: readonly NamedCommand[];
-  /** A person said yes to this call. */
+  /** A person approved this call. */
   readonly confirmed: boolean;
-  /** What rules close to its commands. */
+  /** The paths that rules close to its commands. */
   readonly closedPaths: () => Promise<ClosedPaths | undefined>;
-  /** Resolves when the start of the call is on the disk; rejects with `RecordFailed`. To be awaited before any change. */
+  /** Resolves when the start of the call is on disk; rejects with `RecordFailed`. Await it before any change. */
   readonly recorded: () => Promise<void>;
   readonly touches: readonly ResolvedTouch[];
   readonly run_id: string;
   readonly tool_call_id: string;
   readonly signal: AbortSignal;
-  /** Why a folder below one that was judged may not be looked into. */
+  /** Why a subfolder of an evaluated folder may not be read; undefined if it may. */
   readonly judgeBelow: (real: string) => string | undefined;
-  /** Given: files are not changed. What the call would change is told here. */
+  /** If set, files are not changed; receives the planned changes. */
   readonly onPlanned?: (files: readonly PlannedFile[]) => void;
 }
 
-/** The steps up to the decision need nothing of a run: they can be asked without one. */
+/** The steps up to the decision work without a run. */
 export type DecidingParts = Omit<GateParts, "journal" | "folder" | "active">;
 
-/** What a caller can say beside the request of a call. */
+/** Options of a call in addition to its request. */
 export interface CallOptions {
   /** Cancels the call. */
   readonly signal?: AbortSignal;
-  /** Told how far the call is. */
+  /** Receives progress reports. */
   readonly onProgress?: (progress: Progress) => void;
-  /** The chat that asks: rules, quotas and grants may name it. */
+  /** The requesting chat: rules, quotas and grants may name it. */
   readonly chat?: string;
-  /** The user who asks: rules and quotas may name them. */
+  /** The requesting user: rules and quotas may name them. */
   readonly user?: string;
-  /** The channel that the request came by, such as `telegram`: for the record. */
+  /** The channel of the request, such as `telegram`: for the record. */
   readonly channel?: string;
-  /** The model that asks: for the record. */
+  /** The requesting model: for the record. */
   readonly model?: string;
 }
 
-/** How far a call is; `fraction` is null where that is not known. */
+/** Progress of a call; `fraction` is null if unknown. */
 export interface Progress {
   readonly tool_call_id: string;
   readonly fraction: number | null;
   readonly detail: string;
-  /** The detail is the next piece of what a command prints, on this stream. */
+  /** `detail` is the next chunk of command output on this stream. */
   readonly output?: "stdout" | "stderr";
 }
 
-/** What a call carries from step to step. Each step fills in its part or throws. */
+/** The state of a call, passed from step to step. Each step fills in its part or throws. */
 export interface GateCall {
-  /** With the arguments that a person put in place of the caller's, where one did. */
+  /** With the arguments as edited by a person, if they were. */
   request: ToolCallRequest;
   readonly options: CallOptions;
   readonly opened_ms: number;
   tool?: Tool;
-  /** What the name or version that was used does to the arguments. */
+  /** Argument conversions for the name or version used. */
   adapters: readonly ArgsAdapter[];
   args?: Readonly<Record<string, unknown>>;
-  /** The arguments as the record shows them; made once, used by events, audit and approval. */
+  /** The arguments as recorded (redacted); computed once for events, audit and approval. */
   params?: unknown;
-  /** The same as events show it, once one has shown it. */
+  /** The shortened form for events, computed on first use. */
   short_params?: { readonly value: unknown };
   params_redacted: boolean;
   risk?: Risk;
   touches: readonly ResolvedTouch[];
   commands: readonly NamedCommand[];
   addresses: readonly NamedAddress[];
-  /** Of a call that takes changes back: what it takes back, newest first. */
+  /** For undo calls: the changes to undo, newest first. */
   undo_records: readonly UndoRecord[];
-  /** It only brings back what was there before the changes of a run. */
+  /** The call only restores what existed before the changes of a run. */
   restores: boolean;
   decision?: Decision;
   approval?: { readonly approved: boolean; readonly scope: Scope | null; readonly by: string | null };
-  /** The granted request that the start of this call uses up. */
+  /** The granted request that the start of this call consumes. */
   approval_id?: string;
-  /** Lets other calls of this process have the requests that this one waited for. Called when its steps are over. */
+  /** Releases the requests that this call waited for to other calls of this process. Called after the last step. */
   release_approval?: () => void;
-  /** What the files held when a person said yes: no others are changed. */
+  /** Fingerprints of the files at approval time: only these versions may be changed. */
   bases?: Bases;
-  /** The script that a person said yes to: no other is run. */
+  /** The approved script: only this content runs. */
   script?: BoundScript | undefined;
-  /** Skills whose text the call has given out. */
+  /** Skills whose text this call returned. */
   read_skills: readonly SkillEntry[];
-  /** A person put other arguments in place of the caller's. */
+  /** A person replaced the caller's arguments. */
   is_edited: boolean;
-  /** How long a person or a hook was waited for. */
+  /** Time spent waiting for a person or a hook. */
   waited_ms: number;
   bytes_written: number;
-  /** Files for whoever asked. */
+  /** Files for the requester. */
   attachments: readonly AttachedFile[];
-  /** A secret was replaced in what it printed or attached, while that came. */
+  /** A secret was redacted in streamed output or attachments. */
   is_output_redacted: boolean;
   reverse_thinking?: ReverseThinking;
-  /** `event_id` of `tool_call.started`, once that is on record. */
+  /** `event_id` of `tool_call.started`, once recorded. */
   started?: string;
-  /** Resolves when that is on the disk, where it has to be. */
+  /** Resolves when the start is on disk, if that is required. */
   durable?: Promise<void> | undefined;
   output?: ToolOutput<unknown>;
-  /** How far the tool said it is; made when it first says so. */
+  /** Created on the first progress report. */
   progress?: ProgressRecord;
-  /** Its end is being recorded: a tool that was left behind adds nothing to it. */
+  /** The end is being recorded: a tool that still runs adds nothing to it. */
   is_over?: true;
-  /** Files of the run's folder that this call stored, with their sha256: the record vouches for them. */
+  /** Files that this call stored in the run's folder, with their sha256, covered by the record. */
   stored: Readonly<Record<string, string>>;
 }
 
 export type Step = (call: GateCall, parts: GateParts) => Promise<void> | void;
 
-/** An event about this call. `parent_id`: the start of the call once it is on record, else what the caller named. */
+/** An event of this call. `parent_id`: the start of the call once recorded, else the parent that the caller named. */
 export function draftEvent(call: GateCall, type: EventType, payload: EventDraft["payload"], nowMs: number): EventDraft {
   const { request } = call;
   return {
@@ -220,7 +220,7 @@ export function draftEvent(call: GateCall, type: EventType, payload: EventDraft[
   };
 }
 
-/** Who asked for this call, without secrets and within bounds. */
+/** The requester of this call, redacted and limited in length. */
 export function actorOf(
   { options }: Pick<GateCall, "options">,
   { actor, redactor }: Pick<GateParts, "actor" | "redactor">,
@@ -232,7 +232,7 @@ export function actorOf(
   return boundActor(redactor.redactValue(named).value as Actor);
 }
 
-/** A step before may not have run only where the list of steps is wrong. */
+/** An unset value means that the list of steps is wrong. */
 export function need<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`The gate's steps are out of order: ${what} is not known yet`);
   return value;

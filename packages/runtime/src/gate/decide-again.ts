@@ -10,22 +10,21 @@ import type { CallOptions, DecidingParts } from "./call.ts";
 import { explainCall } from "./gate.ts";
 import type { Decided } from "./gate.ts";
 
-/** What of a record a decision is made again on. `params` have to be whole. */
+/** The parts of an audit record that a new decision needs. `params` must be complete. */
 export type RecordedCall = Pick<
   AuditRecord,
   "tool" | "version" | "params" | "requested_permissions" | "places" | "chat" | "user" | "sandbox" | "skill"
 >;
 
-/** What the policy in force would say, or why it cannot be asked. */
+/** The decision of the current policy, or why it cannot be determined. */
 export type Redecided = Pick<Decided, "decision"> | { readonly problem: string };
 
 /**
- * Makes recorded decisions again, under the policy of `parts`: each path leads where it led then, and commands run in
- * what they ran in. Looks at nothing but the record.
+ * Repeats recorded decisions with the policy of `parts`: paths and sandbox are those of the record. Reads nothing else.
  */
 export class Replay {
   readonly #parts: DecidingParts;
-  /** Forms that are kept per workspace would be made for every call otherwise. */
+  /** Derived data is cached per workspace; without this it would be rebuilt for every call. */
   readonly #workspaces = new Map<string, WorkspaceContext>();
 
   constructor(parts: DecidingParts) {
@@ -41,12 +40,12 @@ export class Replay {
       redactor: { ...this.#parts.redactor, ...UNCHANGED },
       resolve: (path) => known.get(path) ?? unknownPlace(),
       ownSkillAround: (real) => Promise.resolve(places.find((place) => place.real === real)?.skill_folder),
-      trackedIn: () => undefined, // the record does not tell what git knew then
+      trackedIn: () => undefined, // git's index at that time is not recorded
       prepareCommands: () => Promise.resolve(),
       undo: { ...this.#parts.undo, undoLog: changedAt(places) },
     };
     const request: ToolCallRequest = {
-      ...NOBODY,
+      ...NO_CALLER,
       name: tool,
       args: params as Record<string, unknown>,
       ...(version === null ? {} : { version }),
@@ -80,16 +79,16 @@ function recordedLimits({ names, tools, commands }: NonNullable<RecordedCall["sk
   };
 }
 
-/** The record was redacted when it was made. */
+/** The record is already redacted. */
 const UNCHANGED: Pick<Redactor, "redactValue"> = { redactValue: (value) => ({ value, redacted: false }) };
 
-const NOBODY = { tool_call_id: "", trace_id: "", timestamp: 0, run_id: "" } as const;
+const NO_CALLER = { tool_call_id: "", trace_id: "", timestamp: 0, run_id: "" } as const;
 
 function unknownPlace(): never {
-  throw new ToolError("NotFound", "The record does not tell where all of its paths led");
+  throw new ToolError("NotFound", "The audit record lacks the resolved location of some paths");
 }
 
-/** Of a call that took changes back, the places are what those had changed. */
+/** For an undo call, the recorded places are the paths of the undone changes. */
 function changedAt(places: NonNullable<RecordedCall["places"]>): UndoLog {
   const files = places.map(({ path, real }) => ({ path, real, before: null, after: null }));
   const record: UndoRecord = { undo_id: "", run_id: "", tool_call_id: "", ts: "", files };

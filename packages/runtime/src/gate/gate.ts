@@ -2,38 +2,38 @@ import type { CallFacts, Decision } from "../policy/decide.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import type { ToolCallResult } from "../protocol/result.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { checkArgs, findTool, resolvePaths } from "./admit.ts";
-import { activateSkills } from "./activate-skills.ts";
-import { getApproval } from "./approve.ts";
+import { checkArgs, findTool, resolvePaths } from "./steps/admit.ts";
+import { activateSkills } from "./steps/activate-skills.ts";
+import { getApproval } from "./approval/approve.ts";
 import type { CallOptions, DecidingParts, GateCall, GateParts, Step } from "./call.ts";
 import { need } from "./call.ts";
-import { execute, reasonOf, recordStart } from "./execute.ts";
-import type { Opened } from "./open-call.ts";
-import { Parked } from "./parked.ts";
+import { execute, reasonOf, recordStart } from "./steps/execute.ts";
+import type { Opened } from "./steps/open-call.ts";
+import { Parked } from "./approval/parked.ts";
 import { decide, factsOf } from "./permit.ts";
-import { takeQuota } from "./quota.ts";
-import { recordEnd } from "./record-end.ts";
-import { thinkBefore, thinkInReverse } from "./reverse-thinking.ts";
-import { settle } from "./settle.ts";
-import type { Settled } from "./settle.ts";
+import { takeQuota } from "./quota/quota.ts";
+import { recordEnd } from "./steps/record-end.ts";
+import { thinkBefore, thinkInReverse } from "./steps/reverse-thinking.ts";
+import { settle } from "./steps/settle.ts";
+import type { Settled } from "./steps/settle.ts";
 
-/** The one way in. The order is the security argument: nothing runs before step 8 is on record. */
+/** The only entry point. The order is the security argument: nothing runs before step 8 is recorded. */
 // oxfmt-ignore
 const STEPS: readonly Step[] = [
   findTool,        // 1  name, alias, version -> tool
   checkArgs,       // 2  strict schema
-  resolvePaths,    // 3  where each path really leads
+  resolvePaths,    // 3  resolve paths
   decide,          // 4  policy, pure
-  takeQuota,       // 5  is there room? it is charged with the start
-  thinkBefore,     // 7  where the host wants it before 6
+  takeQuota,       // 5  check only; charged with the start
+  thinkBefore,     // 7  if the host wants it before 6
   getApproval,     // 6  checkpoint, confirmation; may park
-  thinkInReverse,  // 7  only tools that ask for it
+  thinkInReverse,  // 7  only tools that require it
   recordStart,     // 8  no record, no run
   execute,         // 9  under a deadline
-  activateSkills,  //    a skill that was read restricts what follows
+  activateSkills,  //    a skill that was read restricts later calls
 ];
 
-/** The beginning of the list above, for calls that are only judged. */
+/** The first steps of the list above, for calls that are only evaluated. */
 const DECIDING_STEPS: readonly ((call: GateCall, parts: DecidingParts) => Promise<void> | void)[] = [
   findTool,
   checkArgs,
@@ -41,7 +41,7 @@ const DECIDING_STEPS: readonly ((call: GateCall, parts: DecidingParts) => Promis
   decide,
 ];
 
-/** Makes one call. Never throws: every way it can end is a result. */
+/** Makes one call. Never throws: every outcome is a result. */
 export async function runGate(
   { request, refusal }: Opened,
   options: CallOptions,
@@ -62,7 +62,10 @@ export async function runGate(
   return await recordEnd(call, settled, parts); // 11
 }
 
-/** Steps 1 to 4 of a call that is not made: what the policy would say. Throws the `ToolError` of a call it cannot judge. */
+/**
+ * Steps 1 to 4 without making the call: the policy's decision. Throws the `ToolError` of a call that it cannot
+ * evaluate.
+ */
 export async function explainCall(
   { request, refusal }: Opened,
   options: CallOptions,
@@ -73,7 +76,7 @@ export async function explainCall(
   try {
     for (const step of DECIDING_STEPS) {
       const done = step(call, parts);
-      if (done !== undefined) await done; // a turn of the loop for each step is most of the time that a replay takes
+      if (done !== undefined) await done; // awaiting every step would take most of the time of a replay
     }
   } catch (error) {
     if (call.decision === undefined) throw error;
@@ -81,7 +84,7 @@ export async function explainCall(
   return { decision: need(call.decision, "decision"), call: factsOf(call) };
 }
 
-/** A decision and what it was made on. */
+/** A decision and the facts it is based on. */
 export interface Decided {
   readonly decision: Decision;
   readonly call: CallFacts;
@@ -109,25 +112,27 @@ function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: numb
   };
 }
 
-/** What a call used is counted whatever became of it; gives the problem where that cannot be done. */
+/** Counts the usage of a call whatever its outcome; returns the problem if that fails. */
 async function countUse(call: GateCall, { quotas }: GateParts): Promise<ToolError | undefined> {
   try {
     await quotas.release(call);
     return undefined;
   } catch (error) {
-    const message = `"${call.request.name}" ran, but what it used could not be counted (${reasonOf(error)})`;
+    const message = `"${call.request.name}" ran, but its quota use could not be counted (${reasonOf(error)})`;
     return new ToolError("RecordFailed", message, {}, error);
   }
 }
 
-/** Output that cannot be put aside (a full disk) is not shown in part as if it were whole. */
+/**
+ * If long output cannot be stored (a full disk), the call fails instead of showing part of it as if it were complete.
+ */
 function settleSafely(call: GateCall, problem: unknown, parts: GateParts): Settled {
   try {
     return settle(call, problem, parts);
   } catch (error) {
     const lost = new ToolError(
       "RecordFailed",
-      `"${call.request.name}" ran, but its output could not be kept (${reasonOf(error)})`,
+      `"${call.request.name}" ran, but its output could not be stored (${reasonOf(error)})`,
       {},
       error,
     );

@@ -5,7 +5,7 @@ import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
 import { need } from "./call.ts";
 
-/** Step 4: the policy's decision. A denial ends the call; a confirmation is asked for in step 6. */
+/** Step 4: the policy's decision. A denial ends the call; approval is requested in step 6. */
 export function decide(call: GateCall, { workspace, settings }: DecidingParts): void {
   const decision = judge(factsOf(call), workspace, settings);
   call.decision = decision;
@@ -13,7 +13,7 @@ export function decide(call: GateCall, { workspace, settings }: DecidingParts): 
   throw new ToolError(decision.code ?? "ToolNotAllowed", decision.reason, { rule: decision.rule });
 }
 
-/** What the policy looks at. */
+/** The facts that the policy evaluates. */
 export function factsOf(call: GateCall): CallFacts {
   const { risk, touches, commands, addresses, options, restores } = call;
   const { requested_permissions: requested } = call.request;
@@ -33,7 +33,7 @@ export function factsOf(call: GateCall): CallFacts {
   };
 }
 
-/** The tool as this call uses it: one that only looks has no side effects, whatever others of the tool have. */
+/** The tool as this call uses it: a read-only call has no side effects, even if other calls of the tool do. */
 function toolAsCalled(call: GateCall): ToolFacts {
   const tool = need(call.tool, "tool");
   if (tool.only_looks === undefined) return tool;

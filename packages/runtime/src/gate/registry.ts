@@ -1,10 +1,10 @@
 import type { ArgsAdapter, Tool } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { nearestNames } from "./nearest.ts";
+import { nearestNames } from "./steps/nearest.ts";
 
 export interface Found {
   readonly tool: Tool;
-  /** Applied to the arguments in this order before the schema sees them. */
+  /** Applied to the arguments in this order, before schema validation. */
   readonly adapters: readonly ArgsAdapter[];
 }
 
@@ -14,7 +14,7 @@ export class Registry {
   #all: readonly Tool[] | undefined;
   readonly #names = new Map<string, { readonly tool: Tool; readonly adapt?: ArgsAdapter }>();
 
-  /** All names of the tool, or none. */
+  /** Registers all names of the tool, or none. */
   register(tool: Tool): void {
     const names = [{ name: tool.name }, ...tool.aliases];
     const seen = new Set<string>();
@@ -29,7 +29,7 @@ export class Registry {
     for (const { name, ...alias } of names) this.#names.set(name, { tool, ...alias });
   }
 
-  /** The same list as long as nothing is registered. */
+  /** Returns the same list until another tool is registered. */
   all(): readonly Tool[] {
     return (this.#all ??= [...this.#tools.values()]);
   }
@@ -51,12 +51,12 @@ export class Registry {
 function unknownTool(name: string, names: readonly string[]): ToolError {
   const nearest = nearestNames(name, names);
   const guess = nearest.length === 0 ? "" : `; did you mean ${nearest.map((each) => `"${each}"`).join(" or ")}?`;
-  return new ToolError("UnknownTool", `There is no tool ${JSON.stringify(name.slice(0, 100))}${guess}`, { nearest });
+  return new ToolError("UnknownTool", `No tool named ${JSON.stringify(name.slice(0, 100))}${guess}`, { nearest });
 }
 
 const SEMVER = /^(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?$/;
 
-/** The adapter from an older major version; undefined where the version is the one that is served (spec 1, Versions). */
+/** The adapter from an older major version; undefined if the version is the current one (spec 1, Versions). */
 function adapterFor(tool: Tool, version: string): ArgsAdapter | undefined {
   const wanted = SEMVER.exec(version);
   const served = SEMVER.exec(tool.version);
@@ -67,12 +67,12 @@ function adapterFor(tool: Tool, version: string): ArgsAdapter | undefined {
   const versions = [tool.version, ...tool.old_versions.map((each) => `${each.major}`)];
   throw new ToolError(
     "VersionUnsupported",
-    `Cannot call "${tool.name}" as version ${JSON.stringify(version)}: served are ${versions.join(", ")}`,
+    `Cannot call "${tool.name}" as version ${JSON.stringify(version)}: supported: ${versions.join(", ")}`,
     { served: versions },
   );
 }
 
-/** A minor version above ours may name fields that we do not know. */
+/** A newer minor version may use fields that this one does not know. */
 function isAtMost(wanted: RegExpExecArray, served: RegExpExecArray | null): boolean {
   return Number(wanted[2] ?? 0) <= Number(served?.[2] ?? 0);
 }

@@ -1,6 +1,6 @@
 import type { GateCall, GateParts } from "./call.ts";
 
-/** Waits for somebody outside, unless the call is cancelled before. That time is not the call's own. */
+/** Waits for a person or a hook, unless the call is cancelled. This time does not count as the call's own. */
 export async function waitFor<T>(
   call: GateCall,
   { clock }: Pick<GateParts, "clock">,

@@ -43,7 +43,7 @@ for (const state of STATES) {
 
 for (const state of STATES) {
   const isKept = state !== "used" && state !== "withdrawn";
-  test(`the same call made again ${isKept ? "finds its request" : "is asked about anew"} that is ${state}`, () => {
+  test(`the same call made again ${isKept ? "finds its request" : "needs a new request"} that is ${state}`, () => {
     const again = makeRequest({ approval_id: "apr_2", now: NOW });
     const { book, result } = openIn([inState(state)], again, { now: NOW });
     expect(result.request.approval_id).toBe(isKept ? ID : "apr_2");
@@ -51,7 +51,7 @@ for (const state of STATES) {
     expect(book).toHaveLength(isKept ? 1 : 2);
   });
 
-  test(`the same call with other content takes back a request that is ${state} only if it is open`, () => {
+  test(`the same call with other content withdraws a request that is ${state} only if it is open`, () => {
     const other = makeRequest({ approval_id: "apr_2", now: NOW, digest: "f".repeat(64) });
     const { book, result } = openIn([inState(state)], other, { now: NOW });
     expect(result.state).toBe("pending");
@@ -67,7 +67,7 @@ for (const state of STATES) {
 
 for (const state of STATES) {
   const isGivenBack = state === "pending";
-  test(`the same call under another id ${isGivenBack ? "finds the request" : "is asked about anew"} where one is ${state}`, () => {
+  test(`the same call under another id ${isGivenBack ? "finds the request" : "needs a new request"} where one is ${state}`, () => {
     const again = makeRequest({ approval_id: "apr_2", now: NOW, tool_call_id: "call_2" });
     const { book, result } = openIn([inState(state)], again, { now: NOW });
     expect(result.request.approval_id).toBe(isGivenBack ? ID : "apr_2");
@@ -77,7 +77,7 @@ for (const state of STATES) {
   });
 }
 
-test("the same call is asked about anew when the time of the first request is over", () => {
+test("the same call needs a new request once the first one has expired", () => {
   const again = makeRequest({ approval_id: "apr_2", now: NOW, tool_call_id: "call_2" });
   const { result } = openIn([inState("pending")], again, { now: Date.parse(again.expires_at) });
   expect(result.request.approval_id).toBe("apr_2");
@@ -105,7 +105,7 @@ test("edited arguments and diffs go when a request is over", () => {
   expect(JSON.stringify(used)).not.toMatch(/secret|args_json|changes/);
 });
 
-test("of those that are over only so many are kept, and all that are open", () => {
+test("only a limited number of closed requests is kept, but every open one", () => {
   let book: ApprovalBook = [];
   for (let i = 0; i < 300; i++) {
     const approval_id = `apr_${i}`;

@@ -12,7 +12,7 @@ export interface Turned<T> {
   readonly result: T;
 }
 
-/** So many that are over are kept. The record of the run has all of them. */
+/** Closed requests that are kept. The journal of the run has all of them. */
 const KEPT = 200;
 
 /** See `ApprovalKeeper.open`. */
@@ -68,7 +68,7 @@ export function useIn(given: ApprovalBook, approval_id: string, now: number): Tu
   return move(expireIn(given, now), approval_id, "used");
 }
 
-/** What is open and past its time is over, whoever looks. */
+/** Marks open requests past their deadline as expired. */
 export function expireIn(book: ApprovalBook, now: number): ApprovalBook {
   if (!book.some((each) => isOverdue(each, now))) return book;
   return book.map((each) => (isOverdue(each, now) ? closed({ ...each, state: "expired" }) : each));
@@ -90,7 +90,7 @@ export function findIn(book: ApprovalBook, approval_id: string): Approval | unde
   return book.find(({ request }) => request.approval_id === approval_id);
 }
 
-/** Nothing that the table of states does not have: then somebody else came first. */
+/** Refuses a transition that the state table does not have: another process was faster. */
 function move(book: ApprovalBook, approval_id: string, state: ApprovalState): Turned<boolean> {
   const approval = findIn(book, approval_id);
   if (approval === undefined || !canBecome(approval.state, state)) return { book, result: false };
@@ -102,7 +102,7 @@ function replace(book: ApprovalBook, approval: Approval): ApprovalBook {
   return book.map((each) => (each.request.approval_id === approval.request.approval_id ? approval : each));
 }
 
-/** What only an open one needs goes with its end: edited arguments, which nobody has redacted, and the diff. */
+/** Drops what only an open request needs: edited arguments, which are not redacted, and the diff. */
 function closed({ request, answer, ...rest }: Approval): Approval {
   const { changes: _changes, args_json: _args_json, ...about } = request;
   if (answer === undefined) return { request: about, ...rest };

@@ -15,7 +15,7 @@ import { waitForChange } from "./wait-for-change.ts";
 export interface ApprovalFilesOptions {
   readonly state_dir: string;
   readonly clock: Clock;
-  /** Does the work while nobody else who works with this state folder has the path, in whatever process. */
+  /** Runs the work with an exclusive lock on the path, across all processes that use this state folder. */
   readonly hold: <T>(path: string, work: () => T | Promise<T>) => Promise<T>;
 }
 
@@ -48,7 +48,7 @@ export class ApprovalFiles implements ApprovalKeeper {
   async #openOne(request: ApprovalRequest, options: OpenOptions): Promise<Approval> {
     makeRunFolder(runPath(this.#options.state_dir, request.run_id));
     return await this.#turn(request.run_id, (book) => {
-      // The entry comes first: one without a request is passed over, a request without one would not be found.
+      // The entry comes first: an entry without a request is skipped, a request without an entry would not be found.
       this.#open.add(request);
       const turned = openIn(book, request, { ...options, now: this.#options.clock() });
       if (turned.result.request.approval_id !== request.approval_id) this.#open.remove(request.approval_id);
@@ -108,11 +108,11 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   async wait(approval_id: string, signal: AbortSignal): Promise<Approval> {
     const found = this.#find(approval_id);
-    if (found === undefined) throw new Error(`Cannot wait for approval "${approval_id}": there is none of that id`);
+    if (found === undefined) throw new Error(`Cannot wait for approval "${approval_id}": not found`);
     const path = this.#pathOf(found.run_id);
     return await waitForChange(path, signal, () => {
       const approval = findIn(this.#bookOf(found.run_id), approval_id);
-      if (approval === undefined) throw new Error(`Approval "${approval_id}" is no longer on record`);
+      if (approval === undefined) throw new Error(`Approval "${approval_id}" no longer exists`);
       return approval.state === "pending" ? undefined : approval;
     });
   }
@@ -153,7 +153,7 @@ export class ApprovalFiles implements ApprovalKeeper {
     });
   }
 
-  /** Undefined where there is no such request. */
+  /** Undefined where no such request exists. */
   async #turnOf<T>(approval_id: string, turn: (book: ApprovalBook, now: number) => Turned<T>): Promise<T | undefined> {
     const found = this.#find(approval_id);
     if (found === undefined) return undefined;
@@ -182,7 +182,7 @@ export class ApprovalFiles implements ApprovalKeeper {
     return undefined;
   }
 
-  /** As it stands now, also where nobody has written down yet that something is over. */
+  /** The current state; includes expirations that no process has written yet. */
   #bookOf(run_id: string): ApprovalBook {
     return expireIn(lookIntoBook(this.#pathOf(run_id)).approvals, this.#options.clock());
   }
@@ -196,7 +196,7 @@ export class ApprovalFiles implements ApprovalKeeper {
   }
 }
 
-/** Writes down what another keeper has of a run, for people and other programs to read. It is no record of its own. */
+/** Exports the approvals that another store has of a run, for users and other programs to read. A copy, not the source. */
 export function writeRunApprovals(
   run: { readonly state_dir: string; readonly run_id: string },
   has: RunApprovals,

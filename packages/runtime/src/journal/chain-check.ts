@@ -34,7 +34,7 @@ export interface ChainOptions {
   readonly key: RecordKey | undefined;
   /** What a line is called where it cannot be read: `line 7`, `row 7`. Default: line. */
   readonly unit?: string;
-  /** Told of every event that can be read. */
+  /** Called with every readable event. */
   readonly onEvent?: (event: RuntimeEvent) => void;
 }
 
@@ -107,12 +107,9 @@ export class ChainCheck {
     }
     const seal = this.#sealOf(event);
     this.#seals[seal]++;
-    if (seal === "forged") this.#report(event.seq, "the mac does not match: the record was not written by this user");
+    if (seal === "forged") this.#report(event.seq, "the MAC does not match: the record was not written by this user");
     else if (typeof head === "object" && seal !== "ours" && this.#seals.none + this.#seals.foreign === 1)
-      this.#report(
-        event.seq,
-        `lies beyond the head (${head.seq}) and does not carry the mac of this user: it was added`,
-      );
+      this.#report(event.seq, `is past the head (${head.seq}) and lacks the MAC of this user: it was added`);
   }
 
   #sealOf(event: RuntimeEvent): Seal {
@@ -134,13 +131,14 @@ export class ChainCheck {
 
   #compareWithHead(): void {
     const head = this.#head;
-    if (head === "damaged") return this.#report(this.#tail.seq, "the head that is kept outside cannot be read");
+    if (head === "damaged")
+      return this.#report(this.#tail.seq, "the head, stored outside the state folder, cannot be read");
     if (typeof head !== "object") return this.#reportHeadless(head);
     if (this.#headHash === head.hash) return;
     const problem =
       this.#headHash === undefined
-        ? `the record ends at ${this.#tail.seq}, but it went on to ${head.seq}: the tail was cut`
-        : "the record is not the one whose head was kept: it was rewritten";
+        ? `the record ends at ${this.#tail.seq}, but its head is at ${head.seq}: the tail was cut`
+        : "the record does not match its stored head: it was rewritten";
     this.#report(this.#headHash === undefined ? this.#tail.seq + 1 : head.seq, problem);
   }
 
@@ -149,15 +147,16 @@ export class ChainCheck {
     const { ours, foreign, none, forged } = this.#seals;
     if (this.records === 0 || forged > 0) return;
     const key = this.first?.mac?.split("-")[0] ?? "";
-    if (none > 0) this.#report(0, "no head is kept for this run, and its records carry no mac: its origin is unknown");
+    if (none > 0)
+      this.#report(0, "no head is stored for this run, and its records carry no MAC: its origin is unknown");
     else if (foreign > 0 && ours === 0)
       this.#report(
         0,
-        `recorded by another user or machine (key ${key}): the chain is intact, but its end cannot be checked here; "autonous backup" and "restore" bring the heads along`,
+        `recorded by another user or machine (key ${key}): the chain is intact, but its end cannot be checked here; "autonous backup" and "restore" include the heads`,
         "unproven",
       );
     else if (head === undefined && this.#options.headFollows !== true)
-      this.#report(0, "no head is kept for this run: it was removed, so a cut tail would not show");
+      this.#report(0, "no head is stored for this run: it was removed, so a cut tail cannot be detected");
   }
 
   #begin(run_id: string): void {
@@ -166,7 +165,7 @@ export class ChainCheck {
   }
 
   #noteTorn(text: string): void {
-    const problem = `the last line is torn (${Buffer.byteLength(text)} bytes): a crash cut it short before it was acknowledged; nothing recorded is lost`;
+    const problem = `the last line is incomplete (${Buffer.byteLength(text)} bytes): a crash cut it short before it was acknowledged; no record is lost`;
     this.#notes.push({ seq: this.#tail.seq + 1, problem });
   }
 

@@ -72,12 +72,12 @@ interface HeadCheck {
  * mac. Otherwise the next append would move the head, and nothing would show that the record was cut or added to.
  */
 export function checkContinues({ path, tail, head, key }: HeadCheck): void {
-  if (head === "damaged") throw refusal(path, "its head, which is kept outside the state folder, is damaged");
+  if (head === "damaged") throw refusal(path, "its head, stored outside the state folder, is damaged");
   if (head !== undefined && tail.seq < head.seq)
     throw refusal(path, `it ends at record ${tail.seq}, but its head says ${head.seq}: it was cut or replaced`);
   if (head !== undefined && tail.seq === head.seq) {
     if (tail.hash === head.hash) return;
-    throw refusal(path, "it is not the record whose head was kept: it was rewritten");
+    throw refusal(path, "it does not match its stored head: it was rewritten");
   }
   if (tail.seq === 0) return;
   let last: Tail = head ?? EMPTY_TAIL;
@@ -85,7 +85,7 @@ export function checkContinues({ path, tail, head, key }: HeadCheck): void {
     if (event.seq <= (head?.seq ?? 0)) continue;
     const follows = event.seq === last.seq + 1 && event.prev_hash === last.hash && hashOfEvent(event) === event.hash;
     if (!follows || sealOf(event, key) !== "ours")
-      throw refusal(path, `record ${event.seq} lies beyond ${headText(head)} and was not written by this user here`);
+      throw refusal(path, `record ${event.seq} is past ${headText(head)} and was not written by this user here`);
     last = { seq: event.seq, hash: event.hash };
   }
 }

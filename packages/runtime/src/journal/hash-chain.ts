@@ -37,7 +37,7 @@ export function chainEvents(drafts: readonly EventDraft[], tail: Tail, key?: Rec
 
 type Unsealed = Omit<RuntimeEvent, "hash">;
 
-/** A longer event is cut: whatever somebody sends, the record, its readers and its verifier can take it. */
+/** A longer event is truncated, so that the journal, its readers and its verifier can handle any input. */
 const EVENT_CHARACTERS = 4 * 1024 * 1024;
 const CUT_EVENT: Bounds = { characters: 16_384, entries: 2000, depth: 64, total: 1024 * 1024 };
 

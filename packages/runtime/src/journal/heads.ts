@@ -64,7 +64,7 @@ export class HeadFile {
     const line = `${String(seq).padStart(SEQ_DIGITS, "0")} ${last}${this.#suffix}`;
     const bytes = Buffer.from(line);
     if (writeSync(this.#fd, bytes, 0, bytes.length, 0) !== bytes.length) {
-      throw new Error("The head of the record was written only in part: the disk is full");
+      throw new Error("The head of the record was only partly written: no space left");
     }
     if (fstatSync(this.#fd).nlink === 0) throw new Error(`The head of the record was deleted from "${this.#folder}"`);
   }

@@ -96,7 +96,7 @@ test("a record that was cut, or deleted, is not continued: its head would hide t
   expect(() => new JsonlJournal(options)).toThrow(/ends at record 0, but its head says 2/);
 });
 
-test("a record whose last line is no event is not gone on with", async () => {
+test("a journal whose last line is not an event is not continued", async () => {
   const options = await place();
   const journal = new JsonlJournal(options);
   await journal.append([draft("x")]);
@@ -108,7 +108,7 @@ test("a record whose last line is no event is not gone on with", async () => {
 test("a full disk leaves no half of a line, and the journal goes on when there is room again", async () => {
   const options = await place();
   const program = `
-    import { JsonlJournal } from "@autonous/runtime";
+    import { JsonlJournal } from "@autonous/runtime/internal";
     const journal = new JsonlJournal(${JSON.stringify(options)});
     const draft = (content) => ({ ...${JSON.stringify(draft(""))}, payload: { content } });
     await journal.append([draft("fits")]);

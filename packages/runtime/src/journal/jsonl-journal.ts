@@ -89,16 +89,16 @@ export class JsonlJournal implements Journal {
     );
     this.#calls?.then(
       (calls) => events.forEach((event) => calls.add(event)),
-      () => undefined, // told to whoever asks
+      () => undefined, // callers that await it get the error
     );
     if (options.durable !== true) return events;
-    // With nobody else waiting for the disk there is nothing to share, and a trip through the thread pool is half the time.
+    // No other caller waits for the disk, so no sync can be shared; skipping the thread pool saves half the time.
     if (this.#syncing === undefined) this.#syncAtOnce();
     else await this.sync();
     return events;
   }
 
-  /** The head lags by a moment for those who record; whoever removes something because of a record waits for it. */
+  /** The head is written a moment after the event. Call this before you remove files because of a recorded event. */
   syncHead(): void {
     this.#head.sync();
   }
@@ -110,7 +110,7 @@ export class JsonlJournal implements Journal {
       return this.#syncing;
     }
     this.#syncingNext ??= this.#syncing
-      .catch(() => undefined) // it is told to those who waited for that one
+      .catch(() => undefined) // the callers that waited for that sync get the error
       .then(() => {
         this.#syncingNext = undefined;
         return this.sync();
@@ -124,7 +124,7 @@ export class JsonlJournal implements Journal {
     const [first] = missing;
     if (first === undefined) return;
     if (first.prev_hash !== this.#tail.hash) {
-      throw new Error(`"${this.path}" does not lead to event ${first.seq} of its run: it was changed`);
+      throw new Error(`"${this.path}" does not continue with event ${first.seq} of its run: it was changed`);
     }
     for (const event of missing) this.#checkFollowed(event);
     this.#add(missing.map(lineOf), missing.at(-1));
@@ -134,9 +134,9 @@ export class JsonlJournal implements Journal {
   #checkFollowed(event: RuntimeEvent): void {
     const { seq, hash } = this.#reach ?? { seq: 0, hash: "" };
     if (event.seq === seq && event.hash !== hash)
-      throw new Error(`Event ${seq} of run "${this.run_id}" is not the one whose head was kept: it was rewritten`);
+      throw new Error(`Event ${seq} of run "${this.run_id}" does not match the stored head: it was rewritten`);
     if (event.seq <= seq || this.#follows !== "sealed" || sealOf(event, this.#key) === "ours") return;
-    throw new Error(`Event ${event.seq} of run "${this.run_id}" lies beyond its head and was not written by this user`);
+    throw new Error(`Event ${event.seq} of run "${this.run_id}" is past its head and was not written by this user`);
   }
 
   /** None of it is on record where the head cannot be written. */
@@ -196,12 +196,12 @@ export class JsonlJournal implements Journal {
     const { size, nlink } = fstatSync(this.#fd);
     if (nlink === 0) throw lost(this.path);
     if (size !== this.#size) {
-      throw new Error(`"${this.path}" is ${size} bytes long and ought to be ${this.#size}: another process changed it`);
+      throw new Error(`"${this.path}" is ${size} bytes long, expected ${this.#size}: another process changed it`);
     }
     try {
       const written = writeSync(this.#fd, bytes);
       if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
-      // Looked up by its name: a file that was moved, or whose folder was, takes writes that nobody will find.
+      // Looked up by name: after a move of the file or its folder, writes would go where no reader looks.
       const named = statSync(this.path, { throwIfNoEntry: false });
       if (named === undefined || identityOf(named) !== this.#inode) throw lost(this.path);
     } catch (error) {
@@ -254,7 +254,7 @@ export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<Js
   const journal = new JsonlJournal(options);
   if (journal.repaired_bytes === 0) return journal;
   const now = clock();
-  const content = `The last line of the record was torn (${journal.repaired_bytes} bytes) and was taken off. Nothing that was recorded is lost`;
+  const content = `The last line of the audit log was incomplete (${journal.repaired_bytes} bytes) and was removed. No record is lost`;
   const about = { trace_id: makeTraceId(), task_id: null, run_id: options.run_id, parent_id: null };
   const ts = new Date(now).toISOString();
   await journal.append([

@@ -12,7 +12,7 @@ const NAME = /^(?<approval_id>[\w-]+)~(?<run_id>[\w-]+)~(?<digest>[\w-]+)$/;
 
 /**
  * Which requests may be open, by the names of empty files: found by one look into a folder, however many runs there are.
- * It is no record: what a request is, its run's file says.
+ * Only an index: the run's file has the requests themselves.
  */
 export class OpenApprovals {
   readonly #folder: string;

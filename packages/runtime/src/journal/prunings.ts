@@ -25,7 +25,7 @@ interface PrunedPayload {
   /** The setting by which it was time, as `AUTONOUS_KEEP_DAYS=30`. */
   readonly setting: string;
   readonly runs: readonly PrunedRun[];
-  /** Logs of changes that can no longer be taken back. */
+  /** Logs of changes that can no longer be undone. */
   readonly undo?: { readonly logs: readonly string[]; readonly changes: number };
 }
 
@@ -76,12 +76,12 @@ export class Prunings {
     return new Prunings(place, clock, last);
   }
 
-  /** What was recorded last: what it tells of may not be removed yet. */
+  /** The last entry: the files it lists may not be removed yet. */
   get last(): PrunedPayload | undefined {
     return this.#last?.type === "upkeep.pruned" ? (this.#last.payload as unknown as PrunedPayload) : undefined;
   }
 
-  /** On the disk, and its head too, when this is done: only then may be removed what it tells of. */
+  /** Resolves when the entry and its head are on the disk. Remove the files it lists only then. */
   async record(...entry: ["upkeep.pruned", PrunedPayload] | ["upkeep.restored", RestoredPayload]): Promise<void> {
     const [type, payload] = entry;
     const { state_dir, heads } = this.#place;
@@ -106,8 +106,8 @@ export class Prunings {
 }
 
 /**
- * Nothing is removed before the head is written. So what goes beyond the head was cut short there, or somebody else
- * added it: either way it tells of nothing that happened.
+ * Nothing is removed before the head is written. So a line beyond the head comes from an interrupted write or from
+ * another program: either way, what it says did not happen.
  */
 async function takeOffUnheaded(file: string, head: ReturnType<typeof readHead>): Promise<RuntimeEvent | undefined> {
   if (head === "damaged" || wrongEntry(file, "file") !== undefined) throw changed(file);
@@ -133,7 +133,7 @@ async function takeOffUnheaded(file: string, head: ReturnType<typeof readHead>):
 
 function changed(file: string): Error {
   return new Error(
-    `Cannot add to the record of prunings: "${file}" is not as it was left; look at it with "autonous audit verify"`,
+    `Cannot add to the record of prunings: "${file}" changed since the last write; run "autonous audit verify"`,
   );
 }
 
@@ -235,11 +235,11 @@ function parse(text: string): RuntimeEvent | undefined {
     const event = JSON.parse(text) as RuntimeEvent | null;
     return typeof event?.payload === "object" && event.payload !== null ? event : undefined;
   } catch {
-    return undefined; // torn, or no event: `verifyAudit` tells of it
+    return undefined; // torn, or not an event: `verifyAudit` reports it
   }
 }
 
-/** Whoever forged or broke a line is told of by its hash; here it is passed over. */
+/** Skips invalid entries: the hash check reports forged and damaged lines. */
 function runsIn(value: unknown): readonly PrunedRun[] {
   if (!Array.isArray(value)) return [];
   return value.filter((run: Partial<PrunedRun> | null): run is PrunedRun => typeof run?.run_id === "string");

@@ -129,13 +129,19 @@ const LEFT = [
 ];
 
 for (const name of LEFT) {
-  test(`a file that a killed process may have left is noted and is no damage: ${name}`, async () => {
+  test(`a file that a killed process may have left is reported as a note, not as damage: ${name}`, async () => {
     const { state, run } = await recordedRun();
     await writeFile(join(run, name), "left");
     const { ok, notes } = await verifyAudit(state);
     expect({ ok, notes }).toEqual({
       ok: true,
-      notes: [{ seq: 0, run_id: "run_a", problem: expect.stringMatching(/killed left it, or someone else/) as string }],
+      notes: [
+        {
+          seq: 0,
+          run_id: "run_a",
+          problem: expect.stringMatching(/left by a killed process, or added by another/) as string,
+        },
+      ],
     });
   });
 }
@@ -145,10 +151,10 @@ test("many files that no call stored are counted, not listed", async () => {
   for (let i = 0; i < 50; i++) await writeFile(join(run, `observations/extra-${i}`), "");
   const { problems } = await verifyAudit(state);
   expect(problems).toHaveLength(21);
-  expect(problems.at(-1)?.problem).toBe("and 30 more files beside the record of this run");
+  expect(problems.at(-1)?.problem).toBe("and 30 more unrecorded files in the folder of this run");
 });
 
-test("what a call stores while it runs is no damage", async () => {
+test("files that a call stores while it runs do not count as damage", async () => {
   const { runtime, make } = await scratch({ profile: "autonomous", sandbox: "off", run_id: "run_a" });
   await make({ "root/long.txt": "line\n".repeat(5000) });
   const running = runtime.call({ name: "bash", args: { cmd: "cat long.txt; sleep 2" }, tool_call_id: "call_long" });
@@ -167,8 +173,8 @@ test("hard links are noted, and what is written by them is found", async () => {
   const verdict = await verifyAudit(state);
   expect(verdict.ok).toBe(true);
   expect(verdict.notes?.map(({ problem }) => problem)).toEqual([
-    '"events.jsonl" has a hard link elsewhere: it can be written to from there',
-    '"observations/call_long.txt" has a hard link elsewhere: it can be written to from there',
+    '"events.jsonl" has a hard link elsewhere: it can be changed through that link',
+    '"observations/call_long.txt" has a hard link elsewhere: it can be changed through that link',
   ]);
   await writeFile(join(elsewhere, "output"), "other");
   expect((await verifyAudit(state)).problems[0]?.problem).toContain("was changed");

@@ -40,7 +40,7 @@ function statsOf(path: string): BigIntStats | string | undefined {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall === undefined) throw error;
-    return code === "ENOTDIR" ? undefined : `cannot be looked at (${code})`;
+    return code === "ENOTDIR" ? undefined : `cannot be read (${code})`;
   }
 }
 

@@ -47,7 +47,7 @@ export function readRecordKey(file: string = recordKeyFile()): RecordKey | undef
 
 function damagedKey(file: string): Error {
   return new Error(
-    `Cannot use the record key "${file}": it is not 64 hex digits. Restore it from a backup of your home, or move it away: a new one is created, and "autonous audit verify" then reports records beyond their heads as those of another key`,
+    `Cannot use the record key "${file}": it is not 64 hex digits. Restore it from a backup of your home, or move it away: a new one is created, and "autonous audit verify" then reports records past their heads as written with another key`,
   );
 }
 

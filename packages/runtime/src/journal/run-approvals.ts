@@ -26,7 +26,7 @@ export function readBook(path: string): RunApprovals {
   const book = findBook(path);
   if (!(book instanceof DamagedBook)) return book;
   const name = join(basename(dirname(path)), basename(path));
-  const hint = `Move "${path}" away and retry; approvals and grants stored in it have to be given again.`;
+  const hint = `Move "${path}" away and retry; approvals and grants stored in it must be given again.`;
   throw new ToolError("RecordFailed", `Cannot read the approvals in "${name}": ${book.reason}`, { path, hint });
 }
 

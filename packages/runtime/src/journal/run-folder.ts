@@ -28,7 +28,7 @@ function checkRunId(run_id: string): void {
   if (!isRunId(run_id)) {
     throw new ToolError(
       "InvalidArguments",
-      `Cannot use run_id ${JSON.stringify(run_id)}: it has to be up to 80 letters, digits, "_" and "-"`,
+      `Cannot use run_id ${JSON.stringify(run_id)}: it must be at most 80 letters, digits, "_" and "-"`,
       { field: "run_id" },
     );
   }
@@ -73,8 +73,8 @@ export function openRunFolder(path: string): RunFolder {
       const file = join(path, storage_ref);
       if (isStorageRef(storage_ref) && existsSync(file)) return file;
       const said = JSON.stringify(storage_ref);
-      throw new ToolError("NotFound", `Cannot open ${said}: this run has put nothing aside of that name`, {
-        hint: "Use the storage_ref that a result of this run gave; those of other runs are not open to it.",
+      throw new ToolError("NotFound", `Cannot open ${said}: this run stored no file of that name`, {
+        hint: "Use a storage_ref from a result of this run; files of other runs cannot be read.",
       });
     },
   };
@@ -111,7 +111,7 @@ function openArtifact(path: string, id: string): ArtifactWriter {
   };
 }
 
-/** Removes what a call that was killed had begun to copy and never named. The call has to be over: nobody writes to it. */
+/** Removes the unfinished copies of a killed call. Only for a call that is over, so that no process writes to them. */
 export function dropUnfinished(path: string, tool_call_id: string): void {
   const folder = join(path, "artifacts");
   if (!existsSync(folder)) return;

@@ -116,7 +116,7 @@ export class StoredFiles {
     const isDamage = !(ARTIFACT.test(name) || mayBeLeft || (call !== undefined && this.#isOfService));
     const why = isDamage
       ? "is not in the record: no call stored it"
-      : "is not in the record: a process that was killed left it, or someone else put it there";
+      : "is not in the record: left by a killed process, or added by another program";
     return [{ seq: 0, problem: `${JSON.stringify(name)} ${why}`, isDamage }];
   }
 
@@ -149,7 +149,9 @@ const MOST_LISTED = 20;
 function atMost(found: readonly (AuditProblem & { readonly isDamage?: boolean })[]): readonly AuditProblem[] {
   const listed = found.slice(0, MOST_LISTED).map(({ seq, problem }) => ({ seq, problem }));
   const more = found.length - listed.length;
-  return more === 0 ? listed : [...listed, { seq: 0, problem: `and ${more} more files beside the record of this run` }];
+  return more === 0
+    ? listed
+    : [...listed, { seq: 0, problem: `and ${more} more unrecorded files in the folder of this run` }];
 }
 
 /** Something of the record that is a link, or of another kind than we make. */
@@ -161,7 +163,9 @@ export function unfit(path: string, wanted: "file" | "folder", name: string): re
 /** Not damage: tools that make copies of folders, or save space, link files so. */
 export function namesElsewhere(path: string, name: string): readonly AuditProblem[] {
   if (!hasMoreNames(path)) return [];
-  return [{ seq: 0, problem: `${JSON.stringify(name)} has a hard link elsewhere: it can be written to from there` }];
+  return [
+    { seq: 0, problem: `${JSON.stringify(name)} has a hard link elsewhere: it can be changed through that link` },
+  ];
 }
 
 function checkStored(path: string, { name, sha256, seq }: Stored & { readonly name: string }): readonly AuditProblem[] {
@@ -179,7 +183,7 @@ export function checkApprovals(path: string): readonly AuditProblem[] {
   const book = wrong.length > 0 ? undefined : findBook(path);
   if (book === undefined) return wrong;
   if (!(book instanceof DamagedBook)) return [];
-  const problem = `"${basename(path)}" cannot be used: ${book.reason}; no approval in it is in force; move it away`;
+  const problem = `"${basename(path)}" cannot be used: ${book.reason}; its approvals have no effect; move it away`;
   return [{ seq: 0, problem }];
 }
 
@@ -198,7 +202,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 
 const BLOCK = 1 << 20;
 
-/** Undefined where there is no such file. */
+/** Undefined where the file does not exist. */
 function hashOfFile(path: string): string | undefined {
   let fd: number;
   try {

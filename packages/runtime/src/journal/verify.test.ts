@@ -32,7 +32,7 @@ async function changeLines(file: string, change: (lines: string[]) => string[]):
   await writeFile(file, `${change(lines).join("\n")}\n`);
 }
 
-test("a record that nobody touched is whole, as a file, a run and a state folder", async () => {
+test("an untouched journal is intact, as a file, a run and a state folder", async () => {
   const { file, folder, state } = await recordedRun();
   for (const path of [file, folder, state])
     expect(await verifyAudit(path)).toEqual({ ok: true, records: 10, problems: [] });
@@ -73,11 +73,14 @@ test("another run's record in its place is found, and so is the run that is gone
   });
   await rm(other.folder, { recursive: true });
   expect((await verifyAudit(other.state)).problems).toEqual([
-    expect.objectContaining({ run_id: basename(other.folder), problem: expect.stringContaining("gone") as string }),
+    expect.objectContaining({
+      run_id: basename(other.folder),
+      problem: expect.stringContaining("is missing; its head") as string,
+    }),
   ]);
 });
 
-/** Writes the events again, as somebody who knows how the chain is made, but has no key. */
+/** Rewrites the events like an attacker who knows the format of the chain but does not have the key. */
 async function rechain(
   file: string,
   change: (events: readonly RuntimeEvent[]) => readonly EventDraft[],
@@ -115,13 +118,13 @@ test("two runs whose files and heads were swapped are found", async () => {
   ]);
 });
 
-test("a run that was copied under another name and hashed again is found, though no head tells of it", async () => {
+test("a run that was copied under another name and hashed again is found, though no head lists it", async () => {
   const { folder, state } = await recordedRun();
   await cp(folder, join(state, "runs", "run_copy"), { recursive: true });
   const file = join(state, "runs", "run_copy", "events.jsonl");
   await rechain(file, (events) => events.map((event) => ({ ...event, run_id: "run_copy" })));
   expect((await verifyAudit(state)).problems).toEqual([
-    { seq: 0, run_id: "run_copy", problem: expect.stringMatching(/no head is kept[^]*no mac/) as string },
+    { seq: 0, run_id: "run_copy", problem: expect.stringMatching(/no head is stored[^]*no MAC/) as string },
   ]);
 });
 
@@ -134,10 +137,10 @@ for (const added of [1, 20]) {
     expect(original).toBe(10 + added);
     const { problems } = await verifyAudit(state);
     expect(problems).toEqual([
-      expect.objectContaining({ seq: 11, problem: expect.stringMatching(/beyond the head \(10\)/) as string }),
+      expect.objectContaining({ seq: 11, problem: expect.stringMatching(/past the head \(10\)/) as string }),
     ]);
     const options = { state_dir: state, run_id: basename(folder), heads: headsFolder() };
-    expect(() => new JsonlJournal(options)).toThrow(/record 11 lies beyond its head \(10\)/);
+    expect(() => new JsonlJournal(options)).toThrow(/record 11 is past its head \(10\)/);
   });
 }
 
@@ -151,7 +154,7 @@ async function rewriteFirst(file: string, forged: readonly string[]): Promise<nu
   return lines.length;
 }
 
-test("a head that lags is no damage where what lies beyond it carries the mac of this user", async () => {
+test("a head that lags is not damage where the lines beyond it carry the MAC of this user", async () => {
   const { file, folder, state } = await recordedRun();
   const run_id = basename(folder);
   const sixth = JSON.parse(truthOf.get(file)![5]!) as RuntimeEvent;
@@ -169,7 +172,7 @@ test("a missing head is reported, and so are all of them", async () => {
   const { folder, state } = await recordedRun();
   await rm(join(headsFolder(), basename(folder)));
   expect((await verifyAudit(state)).problems).toEqual([
-    { seq: 0, run_id: basename(folder), problem: expect.stringMatching(/no head is kept/) as string },
+    { seq: 0, run_id: basename(folder), problem: expect.stringMatching(/no head is stored/) as string },
   ]);
   await rm(headsFolder(), { recursive: true });
   expect((await verifyAudit(state)).ok).toBe(false);
@@ -190,7 +193,7 @@ test("a copy of a state folder names its original; one that was moved is fine", 
   expect((await verifyAudit(`${state}-copy`)).problems).toEqual([
     expect.objectContaining({
       kind: "unproven",
-      problem: `this is a copy: the run was recorded in "${state}" and is still there`,
+      problem: `this is a copy: the run was recorded in "${state}" and still exists there`,
     }),
   ]);
   await rm(`${state}-copy`, { recursive: true });
@@ -241,7 +244,7 @@ for (const { title, file, change, says } of STORED) {
   });
 }
 
-test("arguments that look like a reference to stored output are no reference", async () => {
+test("arguments that look like a reference to stored output are not treated as one", async () => {
   const { runtime } = await scratch();
   const args = { path: ".", excerpt: "x", storage_ref: "observations/call_none.txt", sha256: "0".repeat(64) };
   expect((await runtime.call({ name: "ls", args })).error?.code).toBe("InvalidArguments");
@@ -257,7 +260,7 @@ test("a state folder that was put back to how it was before is found", async () 
   await runtime.close();
   await rm(runtime.state_dir, { recursive: true });
   await cp(join(path, "old"), runtime.state_dir, { recursive: true });
-  expect((await verifyAudit(runtime.state_dir)).problems[0]?.problem).toMatch(/ends at 2, but it went on to 4/);
+  expect((await verifyAudit(runtime.state_dir)).problems[0]?.problem).toMatch(/ends at 2, but its head is at 4/);
 });
 
 test("a state folder that is gone altogether is found, by another way of writing its path too", async () => {
@@ -265,13 +268,13 @@ test("a state folder that is gone altogether is found, by another way of writing
   await rm(state, { recursive: true });
   for (const path of [state, `${state}/`, join(state, "..", basename(state))]) {
     expect((await verifyAudit(path)).problems).toEqual([
-      expect.objectContaining({ seq: 0, problem: expect.stringMatching(/gone/) as string }),
+      expect.objectContaining({ seq: 0, problem: expect.stringMatching(/is missing; its head/) as string }),
     ]);
   }
   expect(await verifyAudit(join(state, "never"))).toEqual({ ok: true, records: 0, problems: [] });
 });
 
-test("a torn last line, of which nothing was acknowledged, is noted and is no damage; and the next start of the run repairs and says it", async () => {
+test("a torn last line, which was never acknowledged, is a note, not damage; the next start of the run repairs and reports it", async () => {
   const { call, runtime, path } = await scratch({ run_id: "run_torn" });
   await call("ls");
   await runtime.close();
@@ -279,7 +282,10 @@ test("a torn last line, of which nothing was acknowledged, is noted and is no da
   await appendFile(file, '{"event_id":"evt_half');
   const verdict = await verifyAudit(file);
   expect(verdict).toMatchObject({ ok: true, records: 2, problems: [] });
-  expect(verdict.notes?.[0]).toMatchObject({ seq: 3, problem: expect.stringMatching(/torn \(21 bytes\)/) as string });
+  expect(verdict.notes?.[0]).toMatchObject({
+    seq: 3,
+    problem: expect.stringMatching(/incomplete \(21 bytes\)/) as string,
+  });
 
   const { createRuntime } = await import("../runtime.ts");
   const again = await createRuntime({ roots: [join(path, "root")], run_id: "run_torn" });

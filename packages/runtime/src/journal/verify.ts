@@ -26,7 +26,7 @@ export interface AuditVerdict {
 
 interface PrunedSummary {
   readonly runs: number;
-  /** Changes that can no longer be taken back. */
+  /** Changes that can no longer be undone. */
   readonly changes: number;
   readonly first_ts: string | null;
   readonly last_ts: string | null;
@@ -111,7 +111,7 @@ function mayHoldRecords(path: string): boolean {
   return !existsSync(path) || isRecord(path) || statSync(path).isDirectory();
 }
 
-const NOT_A_RECORD = "this is neither a file nor a folder, so it is not a record";
+const NOT_A_RECORD = "not a record: neither a file nor a folder";
 
 /** Links count, wherever they lead. */
 function isThere(path: string): boolean {
@@ -131,12 +131,12 @@ function missingRuns(path: string, heads: string, { byRun }: ReadPrunings): Audi
 
 /** Undefined where the run was pruned, and it is this one that was. */
 function whyMissing(head: ReturnType<typeof readHead>, gone: Gone | undefined): string | undefined {
-  if (gone === undefined) return "the record of this run is gone; its head is still known";
-  if (!gone.isHeaded) return `the record of this run is gone, and what says that it was pruned (${gone.ts}) is forged`;
+  if (gone === undefined) return "the record of this run is missing; its head still exists";
+  if (!gone.isHeaded) return `the record of this run is missing, and its pruning entry (${gone.ts}) is forged`;
   if (typeof head !== "object") return undefined;
   // The head may lag the record by the last append.
   const fits = head.seq === gone.events ? head.hash === gone.last_hash : head.seq < gone.events;
-  return fits ? undefined : `the run that was pruned (${gone.ts}) is not the one whose head was kept`;
+  return fits ? undefined : `the pruned run (${gone.ts}) does not match its stored head`;
 }
 
 function isFile(path: string): boolean {
@@ -156,7 +156,7 @@ function emptyOf(path: string, records: number): readonly AuditProblem[] {
   return isAlone && records === 0 ? [{ seq: 0, problem: HOLDS_NOTHING }] : [];
 }
 
-const HOLDS_NOTHING = "the file holds no event: it is empty, cut, or neither a record nor an export";
+const HOLDS_NOTHING = "the file contains no event: it is empty, truncated, or neither a record nor an export";
 
 interface CheckedFile {
   readonly chain: ChainCheck;
@@ -221,7 +221,7 @@ function runPlace(folder: string): RunPlace | undefined {
 function copyOf(place: RunPlace | undefined, head: FoundHead): AuditProblem[] {
   if (place === undefined || typeof head !== "object" || head.state_dir === place.state_dir) return [];
   if (!existsSync(join(runPath(head.state_dir, place.run_id), "events.jsonl"))) return [];
-  const problem = `this is a copy: the run was recorded in "${head.state_dir}" and is still there`;
+  const problem = `this is a copy: the run was recorded in "${head.state_dir}" and still exists there`;
   return [{ seq: 0, problem, kind: "unproven" }];
 }
 

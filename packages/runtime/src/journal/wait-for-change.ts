@@ -2,7 +2,7 @@ import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 import { basename, dirname } from "node:path";
 
-/** Some file systems tell nobody of changes: then this is how often one looks. */
+/** Poll interval, for file systems that report no changes. */
 const LOOK_MS = 1000;
 
 /** Looks whenever the file changes until there is something. Rejects with the signal's reason. */
@@ -33,7 +33,7 @@ export async function waitForChange<T>(path: string, signal: AbortSignal, look: 
   }
 }
 
-/** A machine has only so many watches; without one, looking from time to time has to do. */
+/** The number of watches is limited by the system; without one, polling has to do. */
 function watchFolder(folder: string, onChange: (name: string | null) => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, (_, name) => onChange(name));

@@ -2,10 +2,10 @@ import { isInside } from "../paths/inside.ts";
 import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import type { CallFacts, NamedCommand } from "./facts.ts";
 
-/** What a pattern of words can hold as it is. */
+/** Characters that a word pattern can contain unescaped. */
 const PLAIN_WORD = /^[^\s*]+$/;
 
-/** The one command that a call runs; undefined where it runs several, or where not all is known of what it does. */
+/** The only command that a call runs; undefined if it runs several, or if its effect is not fully known. */
 export function onlyCommand({
   commands = [],
 }: CallFacts): { readonly named: NamedCommand; readonly command: SimpleCommand } | undefined {
@@ -15,7 +15,7 @@ export function onlyCommand({
   return command === undefined || others.length > 0 ? undefined : { named, command };
 }
 
-/** The words of a call's one command as a pattern that means exactly these. */
+/** The words of a call's only command as a pattern that matches exactly these words. */
 export function exactCommand(call: CallFacts): string | undefined {
   const words = onlyCommand(call)?.command.words ?? [];
   return words.length > 0 && words.every(isPlain) ? words.map(({ value }) => value).join(" ") : undefined;
@@ -25,13 +25,13 @@ function isPlain({ value, isDynamic, isPattern }: ShellWord): boolean {
   return !isDynamic && !isPattern && PLAIN_WORD.test(value);
 }
 
-/** The one place that a call touches. */
+/** The only path that a call touches. */
 export function onlyPath({ touches }: CallFacts): string | undefined {
   const places = new Set(touches.map(({ real }) => real));
   return places.size === 1 ? touches[0]?.real : undefined;
 }
 
-/** The innermost folder that holds all that a call touches, where it is smaller than a root. */
+/** The innermost folder that contains everything a call touches, if it is below a root. */
 export function commonFolder({ touches }: CallFacts, roots: readonly string[]): string | undefined {
   const [first, ...rest] = touches.map(({ real }) => real.split("/").slice(0, -1));
   if (first === undefined) return undefined;
@@ -41,7 +41,7 @@ export function commonFolder({ touches }: CallFacts, roots: readonly string[]): 
   return roots.some((root) => folder !== root && isInside(root, folder)) ? folder : undefined;
 }
 
-/** The one host that a call asks. */
+/** The only host that a call contacts. */
 export function onlyHost({ addresses = [] }: CallFacts): string | undefined {
   const hosts = new Set(addresses.map(({ verdict }) => (verdict.effect === "ALLOW" ? verdict.target.host : undefined)));
   const [host] = hosts;

@@ -1,8 +1,8 @@
 import { isCarrierName } from "../shell/run-command.ts";
 
 /**
- * Whether a pattern would stand for every command: a carrier with anything after it (`bash *`, `sudo *`, `env FOO=1 *`),
- * or a first word that is itself a `*`. Neither a rule nor a grant may hold such a pattern.
+ * Whether a pattern would match every command: a program that runs others with anything after it (`bash *`, `sudo *`,
+ * `env FOO=1 *`), or `*` as the first word. Neither a rule nor a grant may contain such a pattern.
  */
 export function isCarrierPattern(words: string): boolean {
   const [name = "", ...rest] = words.trim().split(/\s+/);
@@ -17,7 +17,7 @@ function baseOf(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
 }
 
-/** Carriers only by their form: builtins that are looked at for what they change. */
+/** Look like programs that run others, but are builtins that are judged by what they change. */
 const HARMLESS_CARRIERS = new Set([
   "cd",
   "pushd",
@@ -43,6 +43,6 @@ const HARMLESS_CARRIERS = new Set([
   "rg",
 ]);
 
-/** Programs that carry others only by some of their subcommands. */
+/** Programs that run others only with some of their subcommands. */
 const KNOWN_SUBCOMMANDS =
   /^(?:git (?!bisect|submodule|rebase|filter-branch|difftool|config|-)|npm (?!exec|x$|-)|(?:yarn|pnpm) (?!exec|dlx|-)|bun (?!x$|-)|(?:uv|poetry|pdm|hatch|pipenv|conda) (?!run|x$|-)|bundle (?!exec)|(?:docker|podman|kubectl|docker-compose) (?!exec|run|shell|compose|-)|nix (?!develop|shell|run)|perf (?!stat|record|trace))/;

@@ -9,7 +9,7 @@ import type { Subject, Verdict } from "./verdict.ts";
 
 const RESTORES = "It only restores what was there before a run changed it";
 
-/** A rule that allows in general does not mean these; one that names the place does. */
+/** A general allow rule does not cover these; a rule that names the path does. */
 export function checkRunLater({ call, workspace, rule }: Subject): Verdict | string {
   if (call.restores === true) return RESTORES;
   if (call.commands?.some(({ later }) => later) === true) {
@@ -19,24 +19,24 @@ export function checkRunLater({ call, workspace, rule }: Subject): Verdict | str
     if (!isChange(access)) continue;
     const place = findLaterPlace(real, workspace);
     if (place === undefined || (rule?.effect === "allow" && namesPlace(rule, place))) continue;
-    const reason = `Changing ${quote(path)} changes what runs later unasked (${place.path}: ${place.why})`;
+    const reason = `Changing ${quote(path)} changes what runs later without approval (${place.path}: ${place.why})`;
     return confirm(reason, "builtin:files_that_run_later");
   }
-  return "Nothing that runs later unasked would change, or a rule names it";
+  return "No file that runs later would change, or a rule names it";
 }
 
-/** A rule that allows in general does not mean these; one that names the folder does. */
+/** A general allow rule does not cover these; a rule that names the folder does. */
 export function checkHiddenNames(subject: Subject): Verdict | string {
   const { call, rule } = subject;
   const touch = call.touches.find(showsHidden);
-  if (touch === undefined) return "No hidden names are asked for";
+  if (touch === undefined) return "No hidden names are requested";
   if (rule?.effect === "allow" && rule.pathNames !== undefined) return "A rule for this path allows it";
   return byProfile(subject, {
     caution: "hidden_names",
     rule: "builtin:hidden_names",
-    asked: `Listing ${quote(touch.path)} would show names that are kept back`,
+    asked: `Listing ${quote(touch.path)} would show hidden names`,
     passed: "shows hidden names",
-    refused: "keeps hidden names back",
+    refused: "does not show hidden names",
   });
 }
 
@@ -44,7 +44,7 @@ export function showsHidden({ access, show_sensitive }: ResolvedTouch): boolean 
   return access === "list" && show_sensitive;
 }
 
-/** Asked for whatever rules allow in general: a rule speaks of files, not of how many at once. */
+/** Needs approval whatever rules allow: a rule is about files, not about how many at once. */
 export function checkManyFiles(subject: Subject): Verdict | string {
   if (subject.call.restores === true) return RESTORES;
   const count = countChanged(subject.call);
@@ -53,22 +53,22 @@ export function checkManyFiles(subject: Subject): Verdict | string {
     caution: "many_files",
     rule: "builtin:many_files",
     asked: `It would change ${count} files at once, more than ${MANY_FILES}`,
-    passed: "does not ask how many files change at once",
+    passed: "does not limit how many files change at once",
     refused: "changes no files",
   });
 }
 
-/** How many files a call would change; 0 where it names so few that nobody counts. */
+/** How many files a call would change; 0 if it names at most `MANY_FILES` paths, since the limit cannot be exceeded then. */
 export function countChanged({ touches }: CallFacts): number {
   if (touches.length <= MANY_FILES) return 0;
   return new Set(touches.filter(({ access }) => isChange(access)).map(({ real }) => real)).size;
 }
 
-/** A rule that allows in general does not mean these; one that names the command does. */
+/** A general allow rule does not cover these; a rule that names the command does. */
 export function checkRisky(subject: Subject): Verdict | string {
   const { rule } = subject;
   const found = findRisky(subject);
-  if (found === undefined) return "No command is risky, and of each it is known what it would do";
+  if (found === undefined) return "No command is risky or opaque";
   if (rule?.effect === "allow" && rule.namesCommand) return "A rule for this command allows it";
   return byProfile(subject, {
     caution: "risky_commands",
@@ -97,7 +97,7 @@ function isAskedFor(level: CommandFinding["level"]): boolean {
   return level === "risky" || level === "opaque";
 }
 
-/** A rule that allows in general does not mean this; one for the permission does. */
+/** A general allow rule does not cover this; a rule for the permission does. */
 export function checkNetwork(subject: Subject): Verdict | string {
   if (subject.call.commands?.some(({ network }) => network) !== true) return "No command asks for the network";
   if (allowsNetwork(subject)) return "A rule for the network allows it";
@@ -120,9 +120,9 @@ function allowsNetwork({ call, workspace, settings }: Subject): boolean {
 interface Caution {
   readonly caution: keyof typeof CAUTIONS;
   readonly rule: string;
-  /** What a person is told. */
+  /** The reason shown to the user who approves. */
   readonly asked: string;
-  /** What a profile does that lets it pass, and what one does that does not. */
+  /** What a profile that allows it does, and what a profile that does not allow it does. */
   readonly passed: string;
   readonly refused: string;
 }
@@ -131,6 +131,6 @@ function byProfile({ call, settings: { profile } }: Subject, caution: Caution): 
   const effect = CAUTIONS[caution.caution][profile];
   if (effect === "confirm") return confirm(caution.asked, caution.rule);
   if (effect === "allow") return `The profile "${profile}" ${caution.passed}`;
-  const reason = `Cannot use "${call.tool.name}" so: the profile "${profile}" ${caution.refused}`;
+  const reason = `Cannot use "${call.tool.name}" this way: the profile "${profile}" ${caution.refused}`;
   return deny("ToolNotAllowed", reason, caution.rule);
 }

@@ -70,19 +70,19 @@ test.each(DENIED)("the allowlist does not open %s", (_title, url, says) => {
 
 // oxfmt-ignore
 const MALFORMED = [
-  ["no URL",                        "example.com",                          /no complete URL/],
+  ["no URL",                        "example.com",                          /not a complete URL/],
   ["a NUL in the host",             "https://evil\0.example.com/",          /control characters/],
   ["a line break in the host",      "https://exam\nple.com/",               /control characters/],
   ["a tab before the scheme",       "\thttps://example.com/",               /control characters/],
   ["a control character later on",  "https://example.com/\u0085",           /control characters/],
-  ["a NUL in disguise",             "https://evil%00.example.com/",         /no complete URL/],
+  ["a NUL in disguise",             "https://evil%00.example.com/",         /not a complete URL/],
   ["a backslash",                   "https://example.com\\@evil.net/",      /parsers read in different ways/],
-  ["two dots in a row",             "https://a..example.com/",              /no name of a host/],
-  ["two dots at the end",           "https://example.com../",               /no name of a host/],
-  ["a wildcard as host",            "https://*.example.com/",               /no name of a host/],
-  ["an endless label",              `https://${"a".repeat(64)}.example.org`, /no name of a host/],
+  ["two dots in a row",             "https://a..example.com/",              /not a valid host name/],
+  ["two dots at the end",           "https://example.com../",               /not a valid host name/],
+  ["a wildcard as host",            "https://*.example.com/",               /not a valid host name/],
+  ["an endless label",              `https://${"a".repeat(64)}.example.org`, /not a valid host name/],
   ["an endless URL",                `https://example.com/${"a".repeat(20_000)}`, /longer than/],
-  ["port 0",                        "https://example.com:0/",               /no port 0/],
+  ["port 0",                        "https://example.com:0/",               /port 0 is not valid/],
 ] as const;
 
 test.each(MALFORMED)("%s is refused before the list is looked at", (_title, url, says) => {
@@ -266,14 +266,14 @@ const BAD_ENTRIES = [
   ["",                    /none of/],
   ["user@example.com",    /none of/],
   ["exa mple.com",        /none of/],
-  ["evil\0.example.com",  /no name of a host/],
-  ["a..b",                /no name of a host/],
-  ["example.com:0",       /no port 0/],
-  ["example.com:70000",   /no port 70000/],
-  ["*.127.0.0.1",         /below an address/],
+  ["evil\0.example.com",  /not a valid host name/],
+  ["a..b",                /not a valid host name/],
+  ["example.com:0",       /port 0 is not valid/],
+  ["example.com:70000",   /port 70000 is not valid/],
+  ["*.127.0.0.1",         /an address has no subdomains/],
 ] as const;
 
-test.each(BAD_ENTRIES)("%j is no entry of an allowlist, and opens nothing", (entry, says) => {
+test.each(BAD_ENTRIES)("%j is not a valid allowlist entry, and opens nothing", (entry, says) => {
   expect(explainBadEntry(entry)).toMatch(says);
   expect(judgeAddress("https://example.com/", [entry]).effect).toBe("DENY");
 });

@@ -1,15 +1,15 @@
 import { closedAs, isLoopback, parseAddress } from "./addresses.ts";
 
-/** Where a request may go, in the one form that is judged, connected to and told. */
+/** The target of a request, normalized once: the same form is checked, connected to and shown. */
 export interface Target {
   /** Without a fragment, the host as below. */
   readonly href: string;
   readonly origin: string;
   readonly scheme: "http" | "https";
-  /** A name in lower-case ASCII without a last dot, or an address without brackets. */
+  /** A name in lower-case ASCII without a trailing dot, or an address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Its bytes, where the host is an address and no name. It was judged: there is nothing more to ask. */
+  /** Its bytes if the host is an address, not a name. The address was checked already; no lookup is needed. */
   readonly address: Uint8Array | undefined;
 }
 
@@ -22,20 +22,20 @@ export type AddressVerdict =
       readonly reason: string;
     };
 
-/** Longer ones are no address that anybody means, and servers refuse them. */
+/** Servers refuse longer URLs anyway. */
 const LONGEST_URL = 16_384;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** Names that are answered by this machine or its own network, whatever the resolver says. */
+/** Names that resolve to this machine or its local network, whatever the resolver says. */
 // oxfmt-ignore
 const LOCAL_NAMES = ["localhost", "local", "localdomain", "internal", "home.arpa"] as const;
 
 /**
- * May a request go to this URL, as far as can be told before its name is resolved? Pure, never throws.
+ * Whether a request may go to this URL, as far as can be decided before its name is resolved. Pure, never throws.
  * `allow` is the allowlist: `example.com`, `*.example.com` (not `example.com` itself), `*` (every public name), each
- * for the ports 80 (http) and 443 (https), or with the one port that is meant: `example.com:8443`. Nothing on it,
- * nothing is reached. A loopback or private address is reached only where it stands there itself with its port
- * (`127.0.0.1:18080`, `[::1]:8080`, `localhost:3000`); a name never leads to one.
+ * for the ports 80 (http) and 443 (https), or for one explicit port: `example.com:8443`. An empty list allows nothing.
+ * A loopback or private address is reachable only if the list names it with its port (`127.0.0.1:18080`,
+ * `[::1]:8080`, `localhost:3000`); a name may never resolve to one.
  */
 export function judgeAddress(urlText: string, allow: readonly string[]): AddressVerdict {
   const target = readTarget(urlText);
@@ -57,18 +57,18 @@ export function judgeAddress(urlText: string, allow: readonly string[]): Address
   return deny(`"${target.host}" is not on the network allowlist`);
 }
 
-/** Whether a resolved address may be connected to: undefined where it may. */
+/** Why a resolved address must not be connected to; undefined if it may. */
 export function judgeResolved(target: Target, address: string): { readonly reason: string } | undefined {
   const bytes = parseAddress(address);
-  if (bytes === undefined) return { reason: "its name leads to what is no address" };
-  // A name on the allowlist by itself, and the only one that stays on this machine.
+  if (bytes === undefined) return { reason: "its name does not resolve to a valid address" };
+  // localhost, listed explicitly, is the only name that may resolve to this machine.
   if (target.host === "localhost" && isLoopback(bytes)) return undefined;
   const closed = closedAs(bytes);
-  // Which one is not told: it would draw a map of the network behind the machine.
-  return closed && { reason: `its name leads to ${closed.what}` };
+  // The message does not name the address: that would reveal the internal network.
+  return closed && { reason: `its name resolves to ${closed.what}` };
 }
 
-/** The URL as messages show it: no credentials, no query, not endless. */
+/** The URL as messages show it: without credentials and query, truncated. */
 export function showAddress(urlText: string): string {
   const url = URL.canParse(urlText) ? new URL(urlText) : undefined;
   const shown =
@@ -78,15 +78,15 @@ export function showAddress(urlText: string): string {
   return shown.length <= 200 ? shown : `${shown.slice(0, 200)}…`;
 }
 
-/** Why a line of the allowlist means nothing; undefined where it does. Such a line opens nothing. */
+/** Why an allowlist entry is invalid; undefined if it is valid. An invalid entry opens nothing. */
 export function explainBadEntry(text: string): string | undefined {
   const entry = readEntry(text);
   return typeof entry === "string" ? entry : undefined;
 }
 
 /**
- * The lines that open what both lists open, and nothing else: of two that overlap the narrower one. Where only one of
- * them names its port no line says what both do, so there is none.
+ * The entries that open exactly what both lists open: of two that overlap, the narrower one. If only one of them names
+ * its port, no entry can express the overlap, so both are dropped.
  */
 export function intersectAllowlists(one: readonly string[], other: readonly string[]): string[] {
   const [ours, theirs] = [entriesOf(one), entriesOf(other)];
@@ -97,11 +97,11 @@ export function intersectAllowlists(one: readonly string[], other: readonly stri
   return [...new Set(inBoth.map(({ text }) => text))];
 }
 
-/** Whether a line opens all that another one opens. */
+/** Whether an entry opens everything that another one opens. */
 function contains(wide: Entry, narrow: Entry): boolean {
   if (wide.port !== narrow.port) return false;
   if (wide.kind === "exact") return narrow.kind === "exact" && wide.host === narrow.host;
-  // An address and the name of this machine are opened by no line but their own.
+  // Addresses and localhost are opened only by an entry that names them.
   if (narrow.kind === "exact" && (narrow.host === "localhost" || parseAddress(narrow.host) !== undefined)) return false;
   if (wide.kind === "every") return true;
   return narrow.host.endsWith(`.${wide.host}`) || (narrow.kind === "below" && narrow.host === wide.host);
@@ -109,23 +109,23 @@ function contains(wide: Entry, narrow: Entry): boolean {
 
 function readTarget(urlText: string): Target | AddressVerdict {
   if (urlText.length > LONGEST_URL) return invalid(`it is longer than ${LONGEST_URL} characters`);
-  // The URL parser takes some of them out, and what is left is not what a person read.
+  // The URL parser removes some of them, so the result would differ from what a person read.
   if (CONTROL.test(urlText)) return invalid("it holds control characters");
   if (urlText.includes("\\")) return invalid('it holds a "\\", which parsers read in different ways');
-  if (!URL.canParse(urlText)) return invalid("it is no complete URL, such as https://example.com/page");
+  if (!URL.canParse(urlText)) return invalid("it is not a complete URL, such as https://example.com/page");
   const url = new URL(urlText);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    return deny(`only http and https are spoken, not "${url.protocol.slice(0, -1)}"`);
+    return deny(`only http and https are supported, not "${url.protocol.slice(0, -1)}"`);
   }
   if (url.username !== "" || url.password !== "") return deny("it holds a user name or password");
   url.hash = "";
   url.hostname = withoutLastDot(url.hostname);
   const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
   const address = parseAddress(host);
-  if (address === undefined && !isName(host)) return invalid(`"${host}" is no name of a host`);
+  if (address === undefined && !isName(host)) return invalid(`"${host}" is not a valid host name`);
   const scheme = url.protocol === "http:" ? "http" : "https";
   const port = url.port === "" ? DEFAULT_PORTS[scheme] : Number(url.port);
-  if (port === 0) return invalid("there is no port 0");
+  if (port === 0) return invalid("port 0 is not valid");
   return { href: url.href, origin: url.origin, scheme, host, port, address };
 }
 
@@ -135,14 +135,14 @@ function withoutLastDot(host: string): string {
   return host.endsWith(".") ? host.slice(0, -1) : host;
 }
 
-/** What the domain name system knows; the URL parser lets more through. */
+/** Valid DNS names; the URL parser accepts more. */
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 function isName(host: string): boolean {
   return host.length <= 253 && host.split(".").every((label) => LABEL.test(label));
 }
 
-/** Why the host is not out there; undefined where it is, or may be. */
+/** Why the host is not a public one; undefined if it is or may be. */
 function localAs({ host, address }: Target): { readonly what: string; readonly nameable?: true } | undefined {
   if (address !== undefined) return closedAs(address);
   if (host === "localhost") return { what: "the name of this machine", nameable: true };
@@ -172,7 +172,7 @@ function coversHost({ kind, host }: Entry, target: Target): boolean {
   return kind === "every" || target.host.endsWith(`.${host}`);
 }
 
-/** Remembered, not state: the same list always reads the same. */
+/** A cache, not state: the same list always compiles to the same. */
 const entriesByList = new WeakMap<readonly string[], readonly Entry[]>();
 
 function entriesOf(allow: readonly string[]): readonly Entry[] {
@@ -185,20 +185,20 @@ function entriesOf(allow: readonly string[]): readonly Entry[] {
 
 const ENTRY = /^(?:(\*)|(\*\.)?([^\s*:/\\@?#[\]%]+|\[[0-9a-fA-F:.]+\]))(?::(\d{1,5}))?$/;
 
-/** A line of the allowlist, or why it is none. */
+/** A parsed allowlist entry, or why it is invalid. */
 function readEntry(text: string): Entry | string {
   if (/^[a-z]+:\/\//i.test(text)) return "it is a URL; write the host alone, such as example.com";
-  if (text.includes("/")) return "it holds a path or a range; only hosts are told apart";
+  if (text.includes("/")) return "it holds a path or a range; only hosts can be listed";
   const [, every, below, written = "", portText] = ENTRY.exec(text) ?? [];
   if (every === undefined && written === "") {
     return "it is none of example.com, *.example.com, * and an address, each with or without a port";
   }
   const port = portText === undefined ? undefined : Number(portText);
-  if (port !== undefined && (port < 1 || port > 65_535)) return `there is no port ${port}`;
+  if (port !== undefined && (port < 1 || port > 65_535)) return `port ${port} is not valid`;
   if (every !== undefined) return { text, kind: "every", host: "", port };
   const target = readTarget(`http://${written}/`);
-  if ("effect" in target) return `"${written}" is no name of a host`;
-  if (below !== undefined && target.address !== undefined) return "there is nothing below an address";
+  if ("effect" in target) return `"${written}" is not a valid host name`;
+  if (below !== undefined && target.address !== undefined) return "an address has no subdomains";
   return { text, kind: below === undefined ? "exact" : "below", host: target.host, port };
 }
 

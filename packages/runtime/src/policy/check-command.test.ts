@@ -272,7 +272,7 @@ test("a finding names the command inside its carriers and says why", () => {
     command: "rm -rf /etc",
     reason: 'it deletes a part of the machine ("/etc")',
   });
-  expect(findings.some(({ level, reason }) => level === "risky" && reason === "it takes other rights")).toBe(true);
+  expect(findings.some(({ level, reason }) => level === "risky" && reason === "it changes to another user")).toBe(true);
 });
 
 test("neither random text nor a broken command makes the judgement throw", () => {

@@ -16,13 +16,13 @@ import type { CommandGround } from "./command-places.ts";
 import { judgeWrites } from "./command-remarks.ts";
 import type { Remark } from "./command-remarks.ts";
 
-/** From worst to best. "unreadable": no bash would parse it. "undoable": it loses work that undo brings back. */
+/** From worst to best. "unreadable": bash could not parse it. "undoable": it loses work that undo restores. */
 const LEVELS = ["destructive", "unreadable", "risky", "opaque", "undoable"] as const;
 export type CommandLevel = (typeof LEVELS)[number] | "everyday";
 
 export interface CommandFinding {
   readonly level: Exclude<CommandLevel, "everyday">;
-  /** The command as a person should see it; empty where it is about the whole text. */
+  /** The command as shown to a person; empty if the finding is about the whole text. */
   readonly command: string;
   /** A clause about the command: "it deletes the whole workspace". */
   readonly reason: string;
@@ -34,13 +34,13 @@ export interface CommandVerdict {
 }
 
 export interface CommandContext extends CommandGround {
-  /** `AUTONOUS_TOOL_BASH_DENYLIST`: patterns of words, between commas or line breaks. */
+  /** `AUTONOUS_TOOL_BASH_DENYLIST`: word patterns, separated by commas or line breaks. */
   readonly denylist?: string;
 }
 
 /**
- * How dangerous a parsed text is: as much as the worst of its commands (spec 3, Commands). Each command is judged by its own
- * words; nothing is matched on text. Pure, and never throws.
+ * How dangerous a parsed text is: as dangerous as the worst of its commands (spec 3, Commands). Each command is judged by
+ * its parsed words, never by matching text. Pure, never throws.
  */
 export function judgeCommands(parsed: ParsedShell, context: CommandContext): CommandVerdict {
   const denied = context.denylist === undefined ? [] : readDenylist(context.denylist);
@@ -59,7 +59,7 @@ export function judgeCommands(parsed: ParsedShell, context: CommandContext): Com
   return { level, findings: withoutRepeats(findings) };
 }
 
-/** A text of many lines that a program may run often says the same again and again. */
+/** Skips repeated guesses: a long script often repeats the same command. */
 function withoutSame(guessed: readonly SimpleCommand[]): readonly SimpleCommand[] {
   const seen = new Set<string>();
   return guessed.filter((command) => {
@@ -71,18 +71,18 @@ function withoutSame(guessed: readonly SimpleCommand[]): readonly SimpleCommand[
   });
 }
 
-/** What is only named may never run: it is asked for, whatever it would do. */
+/** A command that is only named may never run: it needs approval, whatever it would do. */
 function* onNamed(remarks: Iterable<AnyRemark>): Generator<AnyRemark> {
   for (const { level, reason } of remarks) {
     if (level === "destructive" || level === "risky")
-      yield { level: "opaque", reason: `it is named where it may be run, and then ${reason}` };
+      yield { level: "opaque", reason: `it may be run as a command, and then ${reason}` };
   }
 }
 
-/** As many findings of one kind as a person reads about one command. */
+/** Findings of one kind per command; a person reads no more. */
 const MAX_ALIKE = 20;
 
-/** A command with a thousand operands has a thousand remarks that say the same. */
+/** A command with a thousand operands has a thousand equal findings. */
 function shorten<T extends { readonly level: string }>(remarks: readonly T[]): readonly T[] {
   if (remarks.length <= MAX_ALIKE) return remarks;
   const counts = new Map<string, number>();
@@ -99,7 +99,7 @@ function* denials(command: SimpleCommand, denied: ReturnType<typeof readDenylist
   }
 }
 
-/** By command first: one long command may have many findings, and its text is looked at once. */
+/** Grouped by command: one long command may have many findings, and its text is compared only once. */
 function withoutRepeats(findings: readonly CommandFinding[]): readonly CommandFinding[] {
   const seen = new Map<string, Set<string>>();
   const isNew = ({ level, command, reason }: CommandFinding): boolean => {
@@ -114,7 +114,7 @@ function withoutRepeats(findings: readonly CommandFinding[]): readonly CommandFi
 type AnyRemark = Remark | { readonly level: "opaque"; readonly reason: string };
 
 function* remarksOn(command: SimpleCommand, ground: CommandGround): Generator<AnyRemark> {
-  if (command.multiplies) yield { level: "destructive", reason: "it starts more and more of itself" };
+  if (command.multiplies) yield { level: "destructive", reason: "it is a fork bomb" };
   const written = command.redirections.filter(({ operator }) => operator.includes(">") && operator !== "<&");
   const targets = written.filter(({ operator, target }) => operator !== ">&" || !/^(?:\d+-?|-)$/.test(target.value));
   yield* judgeWrites(
@@ -154,7 +154,7 @@ function* byTables(name: ShellWord, command: SimpleCommand, ground: CommandGroun
   yield* DEEDS[base]?.(command, ground) ?? [];
 }
 
-/** Whether a command works in the workspace, also where git is told to work elsewhere. */
+/** Whether a command works in the workspace; `git -C` may point elsewhere. */
 function worksInside({ words, folder }: SimpleCommand, ground: CommandGround): boolean {
   const { options } = readArguments(words, GIT_FOLDERS, { stopsEarly: true });
   const named = words[0]?.value === "git" ? optionValues(options, "-C", "--git-dir", "--work-tree") : [];
@@ -166,7 +166,7 @@ function worksInside({ words, folder }: SimpleCommand, ground: CommandGround): b
 
 const GIT_FOLDERS = { short: "Cc", long: ["git-dir", "work-tree", "namespace"] };
 
-/** A row that a program's name fits by itself: among the words of another program that may be chance. */
+/** A row that matches by the program's name alone: among the words of another program that may be a coincidence. */
 function isNameAlone(danger: Danger, subcommands: Row["subcommands"]): boolean {
   return subcommands.length === 0 && danger.operand === undefined && danger.with === undefined;
 }
@@ -177,7 +177,7 @@ function namesPlace({ words }: SimpleCommand): boolean {
 
 interface Row {
   readonly danger: Danger;
-  /** For each word after the name, its choices. */
+  /** The alternatives for each word after the name. */
   readonly subcommands: readonly (readonly string[])[];
 }
 
@@ -207,7 +207,7 @@ function fits(danger: Danger, subcommands: Row["subcommands"], given: Given): bo
   return danger.operand === undefined || rest.some(({ value }) => danger.operand?.test(value) === true);
 }
 
-/** One of these options, with a value that fits where that matters. */
+/** One of these options, with a matching value if the row requires one. */
 function isGiven(names: readonly string[], value: RegExp | undefined, options: Arguments["options"]): boolean {
   if (value === undefined) return hasOption(options, ...names);
   return optionValues(options, ...names).some((word) => value.test(word.value));

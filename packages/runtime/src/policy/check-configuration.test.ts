@@ -54,7 +54,7 @@ const WRONG = [
   { title: "an offer that is none",        given: { rules: [{ effect: "confirm", tool: "ls", offer: false }] },   says: [/^rules\.0\.offer/] },
   { title: "a key that is none",           given: { rule: [] },                                                   says: [/rule/] },
   { title: "patterns that cannot be read", given: { rules: [{ effect: "deny", tool: "{a,b}".repeat(9), path: "x".repeat(2000) }] }, says: [/^rules\.0\.tool/, /^rules\.0\.path/] },
-  { title: "domains that are no hosts",    given: { rules: ["https://a.b/", "a.b:80", "b\u00fccher.de", "::1", "a.b"].map((domain) => ({ effect: "deny", domain })) }, says: [/^rules\.0\.domain: it is no host/, /^rules\.1\.domain/, /^rules\.2\.domain: .*xn--/] },
+  { title: "domains that are not hosts",    given: { rules: ["https://a.b/", "a.b:80", "b\u00fccher.de", "::1", "a.b"].map((domain) => ({ effect: "deny", domain })) }, says: [/^rules\.0\.domain: it is not a valid host/, /^rules\.1\.domain/, /^rules\.2\.domain: .*xn--/] },
   { title: "servers that cannot be read",  given: { rules: [{ effect: "deny", mcp_server: "{a,b}".repeat(9) }] }, says: [/^rules\.0\.mcp_server/] },
   { title: "a quota without a limit",      given: { quotas: [{ per: "run" }] },                                   says: [/^quotas\.0: A quota needs at least one of calls, executions, tokens, bytes_written$/] },
   { title: "a quota for a run's window",   given: { quotas: [{ per: "run", calls: 1, window_seconds: 60 }] },     says: [/^quotas\.0: .*window_seconds/] },

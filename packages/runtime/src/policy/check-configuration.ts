@@ -3,7 +3,7 @@ import { compileGlob } from "../paths/glob.ts";
 import { makePolicySchema } from "../protocol/configuration.ts";
 import type { PolicyConfiguration } from "../protocol/configuration.ts";
 
-/** A configuration and everything that is wrong with it: `rules.0.path …`. With problems it is the empty one. */
+/** A configuration and all its problems: `rules.0.path …`. If there are problems, the configuration is empty. */
 export function checkConfiguration(given: unknown): {
   readonly configuration: PolicyConfiguration;
   readonly problems: readonly string[];
@@ -26,14 +26,14 @@ export function checkConfiguration(given: unknown): {
   return { configuration: problems.length === 0 ? parsed.data : NOTHING, problems };
 }
 
-/** What most configurations say of policy. Known without asking the schema, whose first use costs milliseconds. */
+/** Most configurations have no policy. Checked without the schema, whose first use costs milliseconds. */
 const NOTHING: PolicyConfiguration = { rules: [], quotas: [] };
 
 function isEmpty(given: unknown): boolean {
   return typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length === 0;
 }
 
-/** An entry that says nothing opens nothing, so whoever wrote it is told. */
+/** An invalid entry opens nothing, so it is reported instead of ignored. */
 function checkAllowlist(allow: readonly string[]): string[] {
   return allow.flatMap((entry, i) => {
     const problem = explainBadEntry(entry);
@@ -51,12 +51,14 @@ function checkGlob(pattern: string | undefined, where: string): string[] {
   }
 }
 
-/** What no host is written like: a rule with it would never match, and one that denies would be missed. */
+/** Not a valid host: the rule would never match, and a deny rule would silently have no effect. */
 const NO_HOST = /[^\x21-\x7e]|[/:@]/;
 
 function checkDomain(pattern: string | undefined, where: string): string[] {
   if (pattern === undefined) return [];
   const isAddress = /^[0-9a-f:.]+$/i.test(pattern) && pattern.split(":").length > 2;
   if (!NO_HOST.test(pattern) || isAddress) return checkGlob(pattern, where);
-  return [`${where}: it is no host; write the name alone, such as example.com or *.example.com (others as xn--…)`];
+  return [
+    `${where}: it is not a valid host; write the name alone, such as example.com or *.example.com (others as xn--…)`,
+  ];
 }

@@ -11,8 +11,8 @@ import { confirm, deny, quote } from "./verdict.ts";
 import type { Subject, Verdict } from "./verdict.ts";
 
 /**
- * A sandbox hides files, and not what git keeps of them: a command that names a closed file in git's objects is refused
- * like a tool that names the file.
+ * A sandbox hides files, but not their content in git's objects: a command that reads a closed file from git's objects
+ * is refused like a tool that names the file.
  */
 export function checkGitContents({ call, workspace }: Subject): Verdict | undefined {
   for (const named of call.commands ?? []) {
@@ -23,14 +23,14 @@ export function checkGitContents({ call, workspace }: Subject): Verdict | undefi
         if (of !== command || !texts.has(shown) || judgeRoots(real, workspace.roots) !== undefined) continue;
         const closed = judgeSensitivity(real, workspace);
         if (closed === undefined || isPublishedKey(real, workspace)) continue;
-        return deny(closed.code, `Cannot take ${quote(shown)} out of git: ${closed.reason}`, "floor:sensitive_places");
+        return deny(closed.code, `Cannot read ${quote(shown)} from git: ${closed.reason}`, "floor:sensitive_places");
       }
     }
   }
   return undefined;
 }
 
-/** Git takes files that a sandbox hides for deleted: a command that would record that is refused, with the way around it. */
+/** Git sees files hidden by a sandbox as deleted: a command that would record that is refused, with an alternative. */
 export function checkHiddenTracked(subject: Subject): Verdict | string {
   const { call, workspace } = subject;
   if (workspace.sandbox === "none") return "Nothing is hidden from commands without a sandbox";
@@ -40,7 +40,7 @@ export function checkHiddenTracked(subject: Subject): Verdict | string {
       if (verdict !== undefined) return verdict;
     }
   }
-  return "Git would record no file as deleted that a sandbox hides";
+  return "Git would not record hidden files as deleted";
 }
 
 function judgeRecording(command: SimpleCommand, named: NamedCommand, subject: Subject): Verdict | undefined {
@@ -53,16 +53,16 @@ function judgeRecording(command: SimpleCommand, named: NamedCommand, subject: Su
   const always = hiddenAmong(covered, subject, true).filter((path) => tracked.isThere(path));
   const text = command.words.map((word) => word.text).join(" ");
   if (always.length > 0) {
-    const reason = `Cannot run ${quote(text)}: git would record as deleted what is hidden from commands (${listOf(always, tracked.top)}). ${wayAround(recorded, always, tracked.top)}`;
+    const reason = `Cannot run ${quote(text)}: git would record files hidden from commands as deleted (${listOf(always, tracked.top)}). ${wayAround(recorded, always, tracked.top)}`;
     return deny("CommandDenied", reason, "floor:hidden_tracked_files");
   }
   const asked = hiddenAmong(covered, subject, false).filter((path) => tracked.isThere(path));
   if (asked.length === 0) return undefined;
-  const reason = `To run ${quote(text)}: it includes files that a rule opens only when a person agrees (${listOf(asked, tracked.top)}); without that git would record them as deleted`;
+  const reason = `To run ${quote(text)}: it includes files that need approval by a rule (${listOf(asked, tracked.top)}); without it git would record them as deleted`;
   return confirm(reason, "builtin:hidden_tracked_files");
 }
 
-/** Where git works: where the command is, or where `-C` sends it. */
+/** The folder that git works in: the command's own, or the one given by `-C`. */
 function folderOf({ words, folder }: SimpleCommand, named: NamedCommand, { workspace }: Subject): string | undefined {
   const ground = { ...workspace, folder: named.folder };
   let at: string | undefined = spelledPath({ value: "." }, folder, ground);
@@ -87,7 +87,7 @@ function fullPath({ path, isTop }: Pathspec, { folder, top }: Place): string {
   return normal(path.startsWith("/") ? path : `${isTop ? top : folder}/${path}`).replace(/(?<=.)\/$/, "");
 }
 
-/** For sure: a star stands for slashes too, and what else may be a pattern is taken as it is. */
+/** Certain match only: `*` matches slashes too, and other wildcards are taken literally. */
 function covers(spec: string, path: string): boolean {
   const pieces = spec.split(/\*+/);
   const last = String(pieces.pop());
@@ -96,14 +96,14 @@ function covers(spec: string, path: string): boolean {
   return end >= 0 && path.length - last.length >= end && path.endsWith(last);
 }
 
-/** In any case, and with whatever a wildcard stands for: in a pathspec that may be slashes. */
+/** Possible match: case is ignored, and a wildcard matches anything; in a pathspec that includes slashes. */
 function mayCover(spec: string, path: string): boolean {
   const [full, folded] = [spec.toLowerCase(), path.toLowerCase()];
   const pieces = full.split(/[*?]+|\[[^\]]*\]?/);
   return pieces.length === 1 ? isInside(full, folded) : endOf(pieces, folded) >= 0;
 }
 
-/** Where the pieces end in a text that begins with the first and has the others in order; -1 where it does not. */
+/** The end of the last piece in a text that begins with the first and contains the others in order; -1 without a match. */
 function endOf([first = "", ...pieces]: readonly string[], text: string): number {
   let at = text.startsWith(first) ? first.length : -1;
   for (const piece of pieces) {
@@ -113,13 +113,13 @@ function endOf([first = "", ...pieces]: readonly string[], text: string): number
   return at;
 }
 
-/** Those that the sandbox hides from the command; `confirmed`: though a person said yes to it. */
+/** Files that the sandbox hides from the command; `confirmed`: even after approval. */
 function hiddenAmong(paths: readonly string[], { call, workspace, settings }: Subject, confirmed: boolean) {
   const closes = closedPaths(call, workspace, settings, { confirmed });
   return paths.filter((path) => isHiddenFrom(path, workspace, closes));
 }
 
-/** Whether a sandbox hides a file below the roots: for what it is, or by a rule. */
+/** Whether a sandbox hides a file below the roots, because it is sensitive or by a rule. */
 export function isHiddenFrom(path: string, workspace: Places, closes: Pick<PlaceJudge, "judge"> | undefined): boolean {
   if (judgeRoots(path, workspace.roots) !== undefined) return false;
   if (judgeSensitivity(path, workspace) !== undefined && !isPublishedKey(path, workspace)) return true;
@@ -137,10 +137,10 @@ function relativeTo(top: string, path: string): string {
   return path.slice(top === "/" ? 1 : top.length + 1);
 }
 
-/** What leaves the hidden files as they are. */
+/** How to do it without touching the hidden files. */
 function wayAround({ isCommit }: Recorded, paths: readonly string[], top: string): string {
   const names = paths.map((path) => relativeTo(top, path));
-  // Of many keys, all that are named alike.
+  // For many keys: a pattern that covers all with the same ending.
   const kinds = names.map((name) => name.replace(/^.*(?=\.[^./]+$)/s, "*"));
   const told = names.length > MOST_NAMED ? [...new Set(kinds)] : names;
   const excluded = told.slice(0, MOST_NAMED).map((name) => `':(top,exclude)${name}'`);

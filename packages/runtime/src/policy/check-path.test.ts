@@ -100,11 +100,11 @@ test("a place outside the roots is told as outside, also when it is sensitive", 
   const workspace = { ...everywhere, roots: ["/work"] };
   expect(judgePlace("/home/ann/.ssh/id_rsa", workspace)).toEqual({
     code: "PathTraversalBlocked",
-    reason: "it leads outside the allowed roots",
+    reason: "it points outside the allowed roots",
   });
   expect(judgePlace("/work/.ssh", workspace)).toEqual({
     code: "SensitivePath",
-    reason: 'it is closed to every tool (".ssh": keys that open other machines)',
+    reason: 'it is off limits to all tools (".ssh": keys that open other machines)',
   });
   expect(judgePlace("/work/.agent", workspace)).toEqual({
     code: "SensitivePath",
@@ -357,7 +357,7 @@ const PUBLISHED = [
 ] as const;
 
 for (const { real, published } of PUBLISHED) {
-  test(`${real} ${published ? "came with a package" : "is no key of a package"}`, () => {
+  test(`${real} ${published ? "came with a package" : "is not a key of a package"}`, () => {
     expect(isPublishedKey(real, { ...everywhere, roots: ["/work", "/lib/site-packages/own"] })).toBe(published);
   });
 }

@@ -8,30 +8,30 @@ import type { Place, PlaceRow, PlaceTable } from "./places.ts";
 import { RUN_LATER } from "./run-later.ts";
 
 const sensitivePlaces = compilePlaces(SENSITIVE_PLACES);
-/** Compiled when something is first to be changed. */
+/** Compiled on the first change. */
 let laterPlaces: PlaceTable | undefined;
 
-/** Not what a resolver gives: a NUL, or a name that is empty, "." or "..". */
+/** Never returned by a resolver: a NUL, or a name that is empty, "." or "..". */
 const NOT_NORMAL = /\0|\/\.{0,2}(?:\/|$)/;
 
 export interface ClosedPlace {
   readonly code: "PathTraversalBlocked" | "SensitivePath";
-  /** A clause about the path: "it leads outside the allowed roots". */
+  /** A clause about the path: "it points outside the allowed roots". */
   readonly reason: string;
 }
 
-const OUTSIDE: ClosedPlace = { code: "PathTraversalBlocked", reason: "it leads outside the allowed roots" };
+const OUTSIDE: ClosedPlace = { code: "PathTraversalBlocked", reason: "it points outside the allowed roots" };
 const STATE: ClosedPlace = { code: "SensitivePath", reason: "it is the runtime's own state" };
 
 /**
- * The floor for one real path, whether anything is there or not: undefined where it is open. Asked when a call is
- * decided and again when the path is used, so that both ask the same.
+ * Why a real path is closed in every profile, whether it exists or not; undefined if it is open. Used both when a call
+ * is decided and when the path is opened, so that the two cannot differ.
  */
 export function judgePlace(real: string, workspace: Places): ClosedPlace | undefined {
   return judgeInRoots(real, workspace) ?? judgeSensitivity(real, workspace);
 }
 
-/** As `judgeRoots`, for callers that ask `judgeSensitivity` too: it has the better word for a state folder that is a root. */
+/** Like `judgeRoots`, for callers that also use `judgeSensitivity`, whose reason is better for a state folder that is a root. */
 export function judgeInRoots(real: string, { roots, own_roots, state_dirs }: Places): ClosedPlace | undefined {
   const outside = judgeRoots(real, roots);
   if (outside === undefined || own_roots === undefined) return outside;
@@ -41,7 +41,7 @@ export function judgeInRoots(real: string, { roots, own_roots, state_dirs }: Pla
   );
 }
 
-/** Compared name by name and letter by letter: folding here would open more than the roots. */
+/** An exact comparison: case folding here would open more than the roots. */
 export function judgeRoots(real: string, roots: readonly string[]): ClosedPlace | undefined {
   if (real !== "/" && (!real.startsWith("/") || NOT_NORMAL.test(real))) return OUTSIDE;
   for (const root of roots) if (isInside(root, real)) return undefined;
@@ -54,15 +54,15 @@ export function judgeSensitivity(real: string, workspace: Places): ClosedPlace |
   const folded = foldPath(from !== undefined && isInside(from, real) ? `/skill${real.slice(from.length)}` : real);
   for (const stateDir of stateDirs) if (isInside(stateDir, folded)) return STATE;
   const place = sensitivePlaces.find(folded, 1, home);
-  return place && { code: "SensitivePath", reason: `it is closed to every tool ("${place.path}": ${place.why})` };
+  return place && { code: "SensitivePath", reason: `it is off limits to all tools ("${place.path}": ${place.why})` };
 }
 
-/** Compiled when a command first made something that is closed. */
+/** Compiled when a command first creates a closed path. */
 let obeyedPlaces: PlaceTable | undefined;
 
 /**
- * Whether a path is closed by the name of a key alone: no program obeys what stands there, now or later, so one that a
- * command makes does no harm.
+ * Whether a path is closed only because it is named like a key: no program executes its content, so a command that
+ * creates one does no harm.
  */
 export function isInertKey(real: string, workspace: Places): boolean {
   const { home } = foldedOf(workspace);
@@ -73,8 +73,8 @@ export function isInertKey(real: string, workspace: Places): boolean {
 }
 
 /**
- * Whether a path lies among published packages below a root: package managers write there at will, and no program looks
- * there by itself for what it runs. A root may itself lie among packages.
+ * Whether a path is inside installed packages below a root: package managers write there freely, and no program
+ * searches there for files to run. A root may itself be inside packages.
  */
 export function isInPackages(path: string, { roots }: Pick<Places, "roots">): boolean {
   return roots.some((root) => isInside(root, path) && path.slice(root.length).includes(PACKAGES));
@@ -84,21 +84,21 @@ const PACKAGES = "/node_modules/";
 
 const PYTHON_PACKAGES = /\/(?:site|dist)-packages\//;
 
-/** A key that came with a package of Python, such as the certificates that pip trusts: commands need it, tools do not. */
+/** A key that came with a Python package, such as the certificates that pip trusts: commands need it, tools do not. */
 export function isPublishedKey(real: string, workspace: Places): boolean {
   const root = workspace.roots.find((each) => isInside(each, real)) ?? "";
   return PYTHON_PACKAGES.test(real.slice(root.length)) && isRemovableKey(real, workspace);
 }
 
-/** Whether undo may remove such a key: it is closed by its own name, and not by that of a folder around it. */
+/** Whether undo may remove such a key: it is closed by its own name, not by that of a folder above it. */
 export function isRemovableKey(real: string, workspace: Places): boolean {
   const folder = real.slice(0, real.lastIndexOf("/"));
   return isInertKey(real, workspace) && judgePlace(folder, workspace) === undefined;
 }
 
 /**
- * Whether an entry of a folder is a sensitive place or the runtime's state; agrees with `judgePlace` on the entry's
- * path. Asked for each entry of long listings: only a suspicious name costs more than a look at the name.
+ * Whether an entry of a folder is sensitive or the runtime's state; agrees with `judgePlace` on the entry's path. Runs
+ * for each entry of long listings, so a quick check of the name comes first.
  */
 export function isHiddenName(folderReal: string, name: string, workspace: Places): boolean {
   const known = foldedOf(workspace);
@@ -111,27 +111,27 @@ export function isHiddenName(folderReal: string, name: string, workspace: Places
   return judgeSensitivity(folderReal === "/" ? `/${name}` : `${folderReal}/${name}`, workspace) !== undefined;
 }
 
-/** Why the file runs later, e.g. ".git/hooks: git runs it"; undefined where it does not. */
+/** Why the file runs later, e.g. ".git/hooks: git runs it"; undefined if it does not. */
 export function runsLater(real: string, ground: LaterGround): string | undefined {
   const place = findLaterPlace(real, ground);
   return place && `${place.path}: ${place.why}`;
 }
 
-/** Whether a name can complete a place of `findLaterPlace` at all. Most names cannot, and this says so fast. */
+/** Whether a name can be the end of a match of `findLaterPlace`: a fast filter, since most names cannot. */
 export function mayRunLater(name: string): boolean {
   laterPlaces ??= compilePlaces(RUN_LATER);
   return laterPlaces.isSuspicious(foldPath(name));
 }
 
-/** What decides whether a file runs later, beside the table. */
+/** What decides whether a file runs later, in addition to the table. */
 export type LaterGround = Pick<Places, "roots" | "git_places">;
 
-/** The root that was folded last: many paths of one root are asked about. Remembered, not state. */
+/** The last folded root, since many paths share one root. A cache, not state. */
 let folding = { of: "", length: 0 };
 
 /**
- * A root that was opened inside such a place (a worktree below `.claude`) is a workspace like any other, so only names
- * below the innermost root complete a place.
+ * A root inside such a place (a worktree below `.claude`) is an ordinary workspace, so only names below the innermost
+ * root count.
  */
 export function findLaterPlace(real: string, { roots, git_places = [] }: LaterGround): Place | undefined {
   let innermost = "";
@@ -156,12 +156,12 @@ interface Folded {
   readonly home: string;
   readonly stateDirs: readonly string[];
   readonly stateNames: ReadonlySet<string>;
-  /** The folder that was asked about last: a listing asks about one folder many times. */
+  /** The last checked folder: a listing checks one folder many times. */
   folder: string | undefined;
   isFolderClosed: boolean;
 }
 
-/** Remembered, not state: the same workspace always folds to the same. */
+/** A cache, not state: the same workspace always folds to the same. */
 const foldedByWorkspace = new WeakMap<Places, Folded>();
 
 function foldedOf(workspace: Places): Folded {

@@ -7,28 +7,28 @@ import type { Use } from "./program-roles.ts";
 import { findRuleAmong, rulesOf } from "./rules.ts";
 import type { CompiledRule } from "./rules.ts";
 
-/** What a person said to the call. */
+/** The user's answer to the call. */
 interface Said {
   readonly confirmed: boolean;
 }
 
-/** The rules of one layer that can close something to this call's commands. */
+/** The rules of one layer that can close paths to this call's commands. */
 interface ClosingRules {
   readonly rules: readonly CompiledRule[];
-  /** Closed whatever the path is: a rule on a permission that programs may use unseen. */
+  /** Closed for every path: by a rule on a permission that programs may use without showing it in their arguments. */
   readonly permissions: ReadonlySet<Permission>;
   readonly ruleFor: (real: string, use: Use) => CompiledRule | undefined;
 }
 
-/** What rules keep from the commands of a call. */
+/** What rules close to the commands of a call. */
 export interface ClosedPaths extends PlaceJudge {
   /** Nothing below the roots may be changed. */
   readonly read_only: boolean;
 }
 
 /**
- * What rules keep from the commands of a call, for the sandbox to close: what words did not tell. A rule that asks
- * closes as well, unless a person said yes to this call. Undefined where rules close nothing.
+ * What rules close to the commands of a call, enforced by the sandbox because arguments do not show every access. A
+ * rule that asks closes too, unless the user approved this call. Undefined if rules close nothing.
  */
 export function closedPaths(
   call: CallFacts,
@@ -66,7 +66,7 @@ export function closedPaths(
     forbids: (real, isFolder) =>
       !(isFolder && mayOpenBelow(real)) && isClosedFor(real, "read") && isClosedFor(real, "write"),
     judge(real, isFolder) {
-      // What is in a folder is asked for one by one where something of it may be open.
+      // If something in a folder may be open, its entries are checked one by one.
       if (isFolder && mayOpenBelow(real)) return undefined;
       if (isClosedFor(real, "read")) return "hide";
       return (isGitClosed && /\/\.git$/i.test(real)) || isReadOnly(real) ? "read_only" : undefined;
@@ -74,7 +74,7 @@ export function closedPaths(
   };
 }
 
-/** Asked for every file of a tree, folder by folder: what is said of the folder that was asked about last is kept. */
+/** Runs for every file of a tree, folder by folder, so the result for the last folder is cached. */
 function findersFor(
   call: CallFacts,
   rules: readonly CompiledRule[],
@@ -107,7 +107,7 @@ function keyOf(
   return JSON.stringify([tool.name, chat, user, risk, confirmed, rules, texts]);
 }
 
-/** What programs may do of which nothing is known, and what a sandbox can keep from them. */
+/** What unknown programs may do, and what a sandbox can deny them. */
 const UNSEEN = ["fs.write", "fs.delete", "git.write"] as const satisfies readonly Permission[];
 
 interface PermissionAsked {
@@ -118,7 +118,7 @@ interface PermissionAsked {
   readonly closes: (rule: CompiledRule) => boolean;
 }
 
-/** Whether rules without a path forbid a permission that the call's programs may use. */
+/** Whether rules without a path deny a permission that the call's programs may use. */
 function isClosed(permission: Permission, { rules, call, may, roots, closes }: PermissionAsked): boolean {
   if (!may.has(permission)) return false;
   const speaking = rules.filter((rule) => rule.permission === permission && rule.pathNames === undefined);

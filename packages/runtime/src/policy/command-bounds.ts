@@ -10,7 +10,7 @@ import { harmlessWords } from "./harmless-options.ts";
 type BoundWord = CommandBounds["words"][number];
 type Slot = NonNullable<BoundWord["slot"]>;
 
-/** Programs that look at the paths among their operands, and do nothing else without an option that says so. */
+/** Programs that only read the paths among their operands, unless an option makes them do more. */
 // oxfmt-ignore
 const READERS = new Set([
   "cat", "head", "tail", "wc", "nl", "tac", "rev", "od", "hexdump", "strings", "stat", "file", "ls", "dir", "du", "tree", "diff", "cmp", "comm", "cksum",
@@ -18,14 +18,14 @@ const READERS = new Set([
   "eslint", "prettier", "tsc", "jest", "vitest", "mocha", "pytest", "mypy", "ruff", "flake8", "oxlint", "biome", "gofmt",
   "shellcheck", "rubocop",
 ]);
-/** The first operand is what they look for. */
+/** The first operand is the search pattern. */
 const SEARCHERS = new Set(["grep", "egrep", "fgrep", "rg"]);
-/** They change what they are given: then only the folder of the command that was agreed to is meant. */
+/** They change their operands, so only the folder of the approved command is covered. */
 const WRITERS = new Set(["touch", "mkdir", "cp", "tee", "black", "rustfmt"]);
-/** The first operand is a subcommand, and so it is meant as it is. */
+/** The first operand is a subcommand, so it must match exactly. */
 const WITH_SUBCOMMAND = new Set(["vitest", "ruff", "biome"]);
 
-/** What of a command's operands may be another one of its kind. The rest is meant as it is. */
+/** Which operands of a command may differ. The rest must match exactly. */
 function slotOf(program: string, operand: string, index: number): Slot | undefined {
   if (program === "curl") return /^https?:/i.test(operand) ? "address" : undefined;
   if (index === 0 && WITH_SUBCOMMAND.has(program)) return undefined;
@@ -33,15 +33,15 @@ function slotOf(program: string, operand: string, index: number): Slot | undefin
   return READERS.has(program) || WRITERS.has(program) ? "path" : undefined;
 }
 
-/** A command for a comparison: its words in order, with those that may differ taken for what they are. */
+/** A command prepared for comparison: its words in order, with words that may differ replaced by slots. */
 interface Shape {
   readonly program: string;
   readonly words: readonly BoundWord[];
-  /** The words in each kind of place that may differ. */
+  /** The words in each kind of slot. */
   readonly given: Readonly<Record<Slot, readonly ShellWord[]>>;
 }
 
-/** Words that can be compared: plain ones, of a program that is looked up by its name. */
+/** Words that can be compared: plain ones, of a program that is found by its name. */
 function isComparable({ words, assignments, redirections, folder, isCarrier }: SimpleCommand): boolean {
   const [name] = words;
   if (name === undefined || isCarrier || assignments.length + redirections.length > 0 || folder.path !== ".")
@@ -49,7 +49,7 @@ function isComparable({ words, assignments, redirections, folder, isCarrier }: S
   return !name.value.includes("/") && words.every(({ isDynamic, isPattern }) => !isDynamic && !isPattern);
 }
 
-/** With `isOpen`, words may be slots. Not beside options that are not harmless: their values would look like operands. */
+/** With `isOpen`, words may be slots. Not next to options that are not harmless: their values would look like operands. */
 function shapeOf(command: SimpleCommand, isOpen: boolean): Shape | undefined {
   if (!isComparable(command)) return undefined;
   const [program = "", ...rest] = command.words.map(({ value }) => value);
@@ -67,18 +67,18 @@ function shapeOf(command: SimpleCommand, isOpen: boolean): Shape | undefined {
       continue;
     }
     given[slot].push(word);
-    // However many of them.
+    // Any number of them.
     if (words.at(-1)?.slot !== slot) words.push({ slot });
   }
   return { program, words, given };
 }
 
-/** What is fetched goes to a file with the name that the address ends with: another address is another file. */
+/** A download is stored under the last name of its URL, so another URL writes another file. */
 function isNamedByAddress(rest: readonly string[]): boolean {
   return rest.some((value) => /^-[a-zA-Z]*[OJ]|^--remote/.test(value));
 }
 
-/** The words after the program that count, by their index, without harmless options. */
+/** The indexes of the words after the program, without harmless options. */
 function keptWords(words: readonly ShellWord[]): readonly { readonly at: number; readonly isOption: boolean }[] {
   const [program = "", ...rest] = words.map(({ value }) => value);
   const { operands } = readArguments(words, optionsOf(program), { stopsEarly: true });
@@ -98,9 +98,9 @@ function keptWords(words: readonly ShellWord[]): readonly { readonly at: number;
 }
 
 /**
- * What a yes to a command is bound to when it is to last: the program, its subcommands, operands and options as they are.
- * Others may be only what changes nothing but its output, the paths in a folder, the address on a host, or the text to
- * look for. Undefined where that cannot be said of it.
+ * What a lasting approval of a command is bound to: the program, its subcommands, operands and options, exactly. Only
+ * options that change nothing but the output, paths in one folder, addresses on one host and the search text may
+ * differ. Undefined if that cannot be determined.
  */
 export function boundsOf(command: SimpleCommand, named: NamedCommand, workspace: Places): CommandBounds | undefined {
   const shape = shapeOf(command, named.verdict.findings.length === 0);
@@ -119,7 +119,7 @@ export function boundsOf(command: SimpleCommand, named: NamedCommand, workspace:
   return below !== undefined && areOpen(reals, below, workspace) ? { ...bounds, below } : undefined;
 }
 
-/** Whether a command stays within what a yes was bound to. */
+/** Whether a command stays within the bounds of an approval. */
 export function isWithin(bounds: CommandBounds, named: NamedCommand, workspace: Places): boolean {
   const [command, ...others] = named.parsed.commands;
   if (command === undefined || others.length > 0 || named.parsed.opaque.length > 0) return false;
@@ -139,12 +139,12 @@ function realsOf(words: readonly ShellWord[], command: SimpleCommand, { places }
   return places.filter((each) => each.command === command && texts.has(each.shown)).map(({ real }) => real);
 }
 
-/** Below the folder, in the roots, and no place that is closed to tools. */
+/** Below the folder, in the roots, and not closed to tools. */
 function areOpen(reals: readonly string[], below: string, workspace: Places): boolean {
   return reals.every((real) => isInside(below, real) && judgePlace(real, workspace) === undefined);
 }
 
-/** The innermost folder that holds all of them. */
+/** The innermost folder that contains all of them. */
 function commonParent(reals: readonly string[]): string | undefined {
   const [first = [], ...rest] = reals.map((real) => real.split("/").slice(0, -1));
   const end = first.findIndex((name, at) => rest.some((names) => names[at] !== name));
@@ -152,13 +152,13 @@ function commonParent(reals: readonly string[]): string | undefined {
   return folder === "" ? undefined : folder;
 }
 
-/** `https://example.com`, where an address is plain: the programs read more into some signs than a URL has. */
+/** `https://example.com` for a plain address: programs expand some characters that have no meaning in a URL. */
 function originOf(address: string): string | undefined {
   if (!/^https?:\/\/[\w.-]+(?::\d+)?(?:[/?][\w./?&=%~+:,;!'()*$-]*)?$/i.test(address)) return undefined;
   return URL.canParse(address) ? new URL(address).origin : undefined;
 }
 
-/** In words: `cat <paths below /work>`, `curl -L <addresses of https://example.com>`. */
+/** For people: `cat <paths below /work>`, `curl -L <addresses of https://example.com>`. */
 export function describeBounds({ words, below, origin, folder }: CommandBounds): string {
   const shown = words.map(({ word, slot }) => {
     if (slot === "path") return `<paths below ${below}>`;

@@ -76,7 +76,7 @@ test("a command is judged from the folder that it starts in, and from the root o
 test.each([
   ["/home/dev/build", "/home/dev/build/tmp/project"].toReversed(),
   ["/home/dev/build", "/home/dev/build/tmp/project"],
-])("a workspace that lies below a folder of builds is no less worth than another (%s, %s)", (...roots) => {
+])("a workspace below a build folder is protected like any other (%s, %s)", (...roots) => {
   const ground = { roots, home: "/home/dev", folder: "/home/dev/build/tmp/project" };
   expect(levelOf("rm -rf src", ground)).toBe("undoable");
   expect(levelOf("rm -rf dist", ground)).toBe("everyday");

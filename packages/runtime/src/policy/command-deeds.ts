@@ -8,7 +8,7 @@ import type { CommandGround } from "./command-places.ts";
 import { destructive, judgeWrites, risky, undoable } from "./command-remarks.ts";
 import type { Judge, Remark } from "./command-remarks.ts";
 
-/** Commands whose danger lies in the paths they are given. */
+/** Commands whose danger depends on their path arguments. */
 // oxfmt-ignore
 export const DEEDS: Readonly<Record<string, Judge | undefined>> = {
   __proto__: null as never,
@@ -24,7 +24,7 @@ export const DEEDS: Readonly<Record<string, Judge | undefined>> = {
   touch:     (command, ground) => judgeWrites(command, ground, readArguments(command.words, { short: "rdt", long: ["reference", "date"] }).operands),
   mkdir:     (command, ground) => judgeWrites(command, ground, readArguments(command.words, { short: "m", long: ["mode"] }).operands),
   mkfifo:    (command, ground) => judgeWrites(command, ground, readArguments(command.words, { short: "m" }).operands),
-  mknod:     () => [risky("it makes a device")],
+  mknod:     () => [risky("it creates a device")],
   sed:       judgeInPlace,
   gsed:      judgeInPlace,
   perl:      judgeInPlace,
@@ -46,7 +46,7 @@ export const DEEDS: Readonly<Record<string, Judge | undefined>> = {
   tune2fs:   () => [risky("it changes a file system")],
 };
 
-/** What is moved away is gone from where it was. */
+/** Moving a file away removes it from its place. */
 function judgeMove(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
   const { operands, options } = readArguments(command.words, { short: "tS", long: ["target-directory", "suffix"] });
   const into = optionValues(options, "-t", "--target-directory");
@@ -57,13 +57,13 @@ function judgeMove(command: SimpleCommand, ground: CommandGround): readonly Rema
     const full = source.isDynamic ? undefined : resolveWord(source, command.folder, ground);
     const place = full === undefined ? "inside" : placeOf(withoutPattern(full).path, ground);
     const whole = WHOLE[place];
-    if (whole !== undefined) remarks.push(destructive(`it moves away ${whole} (${JSON.stringify(source.value)})`));
+    if (whole !== undefined) remarks.push(destructive(`it moves ${whole} (${JSON.stringify(source.value)})`));
     else if (place === "outside")
-      remarks.push(risky(`it moves away what lies outside the workspace (${JSON.stringify(source.value)})`));
+      remarks.push(risky(`it moves files from outside the workspace (${JSON.stringify(source.value)})`));
     else if (full !== undefined && findLaterPlace(full, ground) !== undefined)
-      remarks.push(risky(`it changes what runs later unasked (${JSON.stringify(source.value)})`));
+      remarks.push(risky(`it changes what runs later without approval (${JSON.stringify(source.value)})`));
   }
-  if (target?.value === "/dev/null") remarks.push(destructive("it moves files to where nothing is kept"));
+  if (target?.value === "/dev/null") remarks.push(destructive("it moves files to /dev/null"));
   return target === undefined ? remarks : [...remarks, ...judgeWrites(command, ground, [target])];
 }
 
@@ -90,7 +90,7 @@ function judgeDd(command: SimpleCommand, ground: CommandGround): readonly Remark
 }
 
 const PLAIN_PATH = /^[./~\w-]+$/;
-/** A relative path with other characters in it. A script that stands where a file is expected has one of these, or begins like `s/` or `/`. */
+/** A path with unusual characters. A script in the place of a file has one of those excluded here, or begins like `s/` or `/`. */
 const ODD_PATH = /^(?![sy]?[/|#,;])[^,;{}|#\\()^&"'`<>\n]+$/;
 
 function judgeInPlace(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
@@ -118,7 +118,7 @@ function judgeOutput(
   return judgeWrites(command, ground, optionValues(readArguments(command.words, table).options, ...names));
 }
 
-/** `git diff --output=…`, `git archive -o …` and `git clone … folder` write where they are told. */
+/** `git diff --output=…`, `git archive -o …` and `git clone … folder` write to the given path. */
 function judgeGitOutput(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
   return judgeWrites(
     command,
@@ -140,27 +140,26 @@ function judgeRights(command: SimpleCommand, ground: CommandGround): readonly Re
     if (full === undefined) continue;
     const place = placeOf(withoutPattern(full).path, ground);
     const isMachine = place === "machine" || place === "device" || (isDeep && /^(?:home|above)$/.test(place));
-    if (isMachine)
-      remarks.push(destructive(`it changes who may use a part of the machine (${JSON.stringify(word.value)})`));
+    if (isMachine) remarks.push(destructive(`it changes permissions of a system path (${JSON.stringify(word.value)})`));
     else if (/^(?:home|above|outside)$/.test(place))
-      remarks.push(risky(`it changes rights outside the workspace (${JSON.stringify(word.value)})`));
+      remarks.push(risky(`it changes permissions outside the workspace (${JSON.stringify(word.value)})`));
   }
-  // Everything loses its rights: nothing in the workspace can be used any more.
+  // Everything loses its permissions, so the workspace becomes unusable.
   if (isDeep && /^(?:0+|a?-[rwx]+|[ugo]*=)$/.test(operands[0]?.value ?? "")) {
     const isWhole = operands.slice(1).some((word) => /^(?:\.\/?|\*)$/.test(word.value));
-    remarks.push((isWhole ? risky : undoable)("it takes rights from a whole folder"));
+    remarks.push((isWhole ? risky : undoable)("it removes permissions from a whole folder"));
   }
   return remarks;
 }
 
-/** `kill -9 -1` ends all; a number is some other process; `%1` and `$!` are the shell's own. */
+/** `kill -9 -1` kills everything; a number is some other process; `%1` and `$!` are the shell's own. */
 function judgeKill({ words }: SimpleCommand): readonly Remark[] {
   const values = words.slice(1).map(({ value }) => value);
   const isSignal = (value: string): boolean => /^-(?:[A-Za-z]+\d*|\d+|s|n)$/.test(value);
   const targets = values.filter((value, index) => !(index === 0 && isSignal(value)) && value !== "--");
   if (values[0] === "-l" || values[0] === "-L" || values[0] === "-0") return [];
   if (targets.includes("-1") || (values.length === 1 && values[0] === "-1"))
-    return [destructive("it ends every process")];
-  if (targets.includes("1")) return [destructive("it ends the first process of the machine")];
-  return targets.some((value) => /^-?\d+$/.test(value)) ? [risky("it ends another process")] : [];
+    return [destructive("it kills every process")];
+  if (targets.includes("1")) return [destructive("it kills process 1")];
+  return targets.some((value) => /^-?\d+$/.test(value)) ? [risky("it kills another process")] : [];
 }

@@ -7,7 +7,7 @@ import type { CommandGround } from "./command-places.ts";
 import { destructive, judgeWrites, risky, undoable } from "./command-remarks.ts";
 import type { Judge, Remark } from "./command-remarks.ts";
 
-/** Commands that delete what they are given, at once or after they have stored it elsewhere. */
+/** Commands that delete their operands, immediately or after storing them elsewhere. */
 // oxfmt-ignore
 export const DELETIONS: Readonly<Record<string, Judge>> = {
   rm:     judgeRemove,
@@ -36,8 +36,7 @@ const REMOVE: OptionTable = {};
 
 function judgeRemove(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
   const { options } = readArguments(command.words, REMOVE);
-  if (hasOption(options, "--no-preserve-root"))
-    return [destructive("it is told to delete even the top of the machine")];
+  if (hasOption(options, "--no-preserve-root")) return [destructive("it may delete the root of the file system")];
   return judgeDeletion(command, ground, { isDeep: hasOption(options, "-r", "-R", "--recursive", "-d") });
 }
 
@@ -66,9 +65,9 @@ function judgeDeleted(
 ): readonly Remark[] {
   if (word.isDynamic) return judgeUnknownDeletion(word, isDeep);
   const full = resolveWord(word, folder, ground);
-  // Of thousands of words most are not shown.
+  // Lazy: with thousands of words, most are never shown.
   const shown = (): string => JSON.stringify(word.value);
-  if (full === undefined) return isDeep ? [risky(`it deletes ${shown()} in a folder that is not known`)] : [];
+  if (full === undefined) return isDeep ? [risky(`it deletes ${shown()} in an unknown folder`)] : [];
   const { path, isContents } = withoutPattern(full);
   const place = placeOf(path, ground);
   if (place === "null") return [];
@@ -82,16 +81,16 @@ function judgeDeleted(
   if (!isDeep || (isOneFile(full) && !isContents)) return [];
   if (isMadeAgainBelow(ground.roots, path) && (folder.isCertain || !/^[.*/]*$/.test(word.value))) return [];
   if (place === "scratch" && !isContents) return [];
-  // Had the `cd` before it failed, it would delete all of the folder where the command began.
+  // If a preceding `cd` failed, it would delete everything in the folder where the command began.
   const isSure = place !== "scratch" && (folder.isCertain || !/^[.*/]*$/.test(word.value));
   return [(isSure ? undoable : risky)(`it deletes a whole folder (${shown()})`)];
 }
 
 // oxfmt-ignore
 export const WHOLE: Readonly<Record<string, string>> = {
-  machine:    "a part of the machine",
+  machine:    "a system path",
   home:       "a home folder",
-  above:      "a folder that holds the workspace",
+  above:      "a folder that contains the workspace",
   root:       "the whole workspace",
   repository: "the history of the workspace",
   device:     "a device",
@@ -115,12 +114,12 @@ function judgeShred(command: SimpleCommand, ground: CommandGround): readonly Rem
   });
   return [
     isInside
-      ? risky("what it overwrites cannot be had back")
-      : destructive("it overwrites what lies outside the workspace for good"),
+      ? risky("what it overwrites cannot be restored")
+      : destructive("it permanently overwrites files outside the workspace"),
   ];
 }
 
-/** What is packed with these options is deleted afterwards. */
+/** With these options, packed files are deleted afterwards. */
 function judgePacked(command: SimpleCommand, ground: CommandGround, sources: readonly ShellWord[]): readonly Remark[] {
   return sources.flatMap((word) => judgeDeleted(word, command, { ground, isDeep: true }));
 }
@@ -176,6 +175,6 @@ function judgeSync(command: SimpleCommand, ground: CommandGround): readonly Rema
   return [
     ...remarks,
     ...judgeDeleted(target, command, { ground, isDeep: true }),
-    undoable("it deletes what is not at the other place"),
+    undoable("it deletes files that the source does not have"),
   ];
 }

@@ -4,7 +4,7 @@ import { judgeCommands } from "./check-command.ts";
 import type { CommandLevel } from "./check-command.ts";
 
 const PROJECT = { roots: ["/home/dev/project"], home: "/home/dev" };
-/** Where a folder that holds the workspace is nobody's home. */
+/** Here the folder that contains the workspace is not a home folder. */
 const SERVED = { roots: ["/srv/work/project"], home: "/home/dev" };
 
 function levelOf(command: string, ground: typeof PROJECT = PROJECT): CommandLevel {

@@ -1,20 +1,19 @@
 import type { ParsedShell, ShellRedirection, SimpleCommand } from "../shell/parsed-shell.ts";
 import { withoutOptionsBefore } from "../shell/program-options.ts";
 
-/** A text with commands, and what was found in it. */
+/** A text with commands, and its findings. */
 interface Judged {
   readonly parsed: ParsedShell;
   readonly verdict: { readonly findings: readonly { readonly level: string }[] };
 }
 
-/** A rule's, a grant's or the denylist's pattern, held against words and never against text. */
+/** A pattern of a rule, a grant or the denylist, matched against words, never against text. */
 export interface CommandPattern {
-  /** Whether this command is meant, wherever its program lies: for those who refuse or ask. */
+  /** Whether this command matches, whatever folder its program is in: for rules that deny or ask. */
   matches(command: Pick<SimpleCommand, "words">): boolean;
   /**
-   * Whether everything that would run is meant, and nothing else happens: for those who allow. Whatever cannot be known
-   * is not covered, nor is a program of the same name in an unusual folder, nor a dangerous redirection, of which the
-   * words say nothing.
+   * Whether everything that would run matches, and nothing else happens: for rules that allow. Does not cover unknown
+   * effects, a program of the same name in an unusual folder, or a dangerous redirection, which the words do not show.
    */
   readonly covers: (judged: Judged) => boolean;
 }
@@ -40,7 +39,7 @@ export function commandPattern(words: string): CommandPattern {
   }
 
   return {
-    // `git -C x push` is a `git push` to those who refuse it.
+    // For rules that deny or ask, `git -C x push` is a `git push`.
     matches: (command) =>
       [command.words, ...withoutOptionsBefore(command.words)].some((given) => fits({ words: given }, ANY_FOLDER)),
     covers({ parsed: { commands, opaque }, verdict: { findings } }) {
@@ -63,7 +62,7 @@ function isHarmless({ operator, target }: ShellRedirection): boolean {
   );
 }
 
-/** Every `*` is a group that never gives characters back to the one before: no pattern can make it slow. */
+/** Every `*` stops at the next literal piece, so no pattern can cause catastrophic backtracking. */
 function shapeOf(pattern: string): RegExp {
   const pieces = pattern.split(/\*+/).map((piece) => piece.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
   const [first = "", ...rest] = pieces;
@@ -73,8 +72,8 @@ function shapeOf(pattern: string): RegExp {
 }
 
 /**
- * The patterns of the denylist, one for each entry between commas or line breaks. Unlike a rule, an entry without `*`
- * at its end also matches with more words after it: who writes `git push` there means all of them.
+ * The patterns of the denylist, one per entry between commas or line breaks. Unlike a rule, an entry without a trailing
+ * `*` also matches with more words after it: `git push` there means every `git push`.
  */
 export function readDenylist(text: string): readonly { readonly pattern: string; readonly words: CommandPattern }[] {
   const entries = text.split(/[,\n]/).map((entry) => entry.trim().replace(/\s+/g, " "));

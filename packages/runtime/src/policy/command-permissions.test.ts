@@ -127,7 +127,7 @@ describe.each(PERMISSIONS)("a rule on %s has an effect on commands", (permission
   });
 });
 
-/** Where everything is asked for, because there is no sandbox. */
+/** Without a sandbox, where every command needs approval. */
 // oxfmt-ignore
 const ALLOWED: readonly (readonly [permission: Permission, command: string, effect: Effect])[] = [
   ["proc.exec",   "npm test",             "ALLOW"],

@@ -9,7 +9,7 @@ import { baseName, roleOf, UNKNOWN_ROLE } from "./program-roles.ts";
 import type { Use } from "./program-roles.ts";
 import { writesNoFile } from "./read-only-commands.ts";
 
-/** What the commands of a text need permission for. */
+/** The permissions that the commands of a text need. */
 export function permissionsOfText(parsed: ParsedShell): NeededPermissions {
   const uses = new Set<Permission>();
   const may = new Set<Permission>(parsed.opaque.length > 0 ? UNKNOWN_MAY : []);
@@ -42,7 +42,7 @@ function ofCommand(command: SimpleCommand): Needed {
     const uses = [...role.operands, ...(role.last ?? [])].map((use: Use) => OF_ACCESS[use]);
     return { uses: [...uses, ...written], may: [] };
   }
-  // What a carrier runs stands in the list as well.
+  // The commands that this one runs are in the list too.
   return { uses: ["fs.read", ...network, ...written], may: isCarrier ? [] : UNKNOWN_MAY };
 }
 
@@ -61,7 +61,7 @@ const GIT_NETWORK_REST: Readonly<Record<string, RegExp | undefined>> = {
   lfs: /^(?:push|fetch|pull|clone)$/,
   archive: /^--remote(?:=|$)/,
 };
-/** Of commands that do both, the words with which they only look. */
+/** For commands that can do both: the words that make them read-only. */
 const GIT_LOOKS_WITH: Readonly<Record<string, RegExp | undefined>> = {
   __proto__: null as never,
   branch:
@@ -77,7 +77,7 @@ const GIT_LOOKS_WITH: Readonly<Record<string, RegExp | undefined>> = {
   "ls-remote": /^/,
 };
 
-/** Whether git writes: its repository, or the working folder for it. */
+/** Whether git writes to its repository or the working folder. */
 function ofGit({ words, isCarrier }: SimpleCommand): Needed {
   const [subcommand, ...rest] = gitSubcommand(words);
   const name = subcommand?.value ?? "";
@@ -100,7 +100,7 @@ function ofGit({ words, isCarrier }: SimpleCommand): Needed {
   };
 }
 
-/** They write files of the working folder. */
+/** They write files in the working folder. */
 // oxfmt-ignore
 const GIT_FILES = new Set([
   "checkout", "switch", "restore", "reset", "merge", "rebase", "cherry-pick", "revert", "pull", "stash", "clone", "init", "apply", "am", "mv", "rm",
@@ -108,7 +108,7 @@ const GIT_FILES = new Set([
 ]);
 const GIT_DELETES = new Set(["rm", "clean"]);
 
-/** Programs that ask others, by their first words where not all of their commands do. */
+/** Programs that use the network, with their first words if only some of their commands do. */
 // oxfmt-ignore
 const NETWORK: readonly { readonly run: RegExp; readonly subcommands?: RegExp }[] = [
   { run: /^(?:curl|wget|aria2c|http|https|xh|curlie|ftp|lftp|tftp|sftp|ssh|scp|mosh|telnet|rsh|nc|ncat|netcat|socat|nmap|ping|ping6|dig|host|nslookup|whois|traceroute|rclone|s3cmd|gsutil|aws|gcloud|az|gh|glab|kubectl|helm|npx|bunx|uvx|pipx|sendmail|mail|mutt)$/ },

@@ -15,8 +15,8 @@ export interface CommandGround {
 }
 
 /**
- * What a path is to the workspace. "machine": the top, a part of the system or what lies in one; "home": the home
- * folder, or a folder that holds it, other homes included; "above": a folder that holds a root; "root": a root itself;
+ * How a path relates to the workspace. "machine": `/`, a system folder or anything in one; "home": the home folder, a
+ * folder that contains it, or another user's home; "above": a folder that contains a root; "root": a root itself;
  * "repository": its `.git`; "inside"; "scratch": a temporary folder's content; "device"; "outside": anywhere else.
  */
 export type PlaceKind =
@@ -31,7 +31,7 @@ export type PlaceKind =
   | "null"
   | "outside";
 
-/** Parts of the system. What lies below is a part as well, at any depth or only one level down. */
+/** System folders. Entries below count too, at any depth or only one level down. */
 // oxfmt-ignore
 const SYSTEM = ["/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr", "/System", "/Library", "/Applications"];
 // oxfmt-ignore
@@ -44,7 +44,7 @@ const NO_DEVICE = /^\/dev\/(?:null|zero|full|stdout|stderr|stdin|tty|fd\/\d+|ran
 const BLOCK_DEVICE =
   /^\/dev\/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|loop\d|dm-\d|md\d|sr\d|ram\d|zram\d|nbd\d|disk\d|rdisk\d|mapper\/|disk\/|mem$|kmem$|port$|core$|sda|root$|bus\/|fb\d|watchdog)/;
 
-/** The absolute path that a word leads to, as text: links are not followed. Undefined where it cannot be known. */
+/** The absolute path that a word resolves to, as text: links are not followed. Undefined if it cannot be known. */
 export function resolveWord(
   word: Pick<ShellWord, "value">,
   folder: ShellFolder,
@@ -54,7 +54,7 @@ export function resolveWord(
   return path === undefined ? undefined : normal(path);
 }
 
-/** The same as it is spelled, `..` and all: what that leads to depends on links. */
+/** The same without normalizing `..`, whose target depends on links. */
 export function spelledPath(
   { value }: Pick<ShellWord, "value">,
   folder: ShellFolder,
@@ -83,10 +83,10 @@ function homePath(value: string, { home }: CommandGround): string | undefined {
   return (name === "~" ? home : name === "~root" ? "/root" : `/home/${name.slice(1)}`) + value.slice(name.length);
 }
 
-/** Names that stand for all that is in a folder, the empty one of `folder/` included. */
+/** Names that match everything in a folder, including the empty one of `folder/`. */
 const PATTERN_NAME = /^(?:\*+|\.\*|\.\?\*|\{[*.,]*\}|\.\[\^?!?\.?\]\*|\?\*|\*\.\*|\[!?\^?\.\]\*|)$/;
 
-/** A path without the patterns at its end: `/etc/*` is all of `/etc`, and so is `/etc/.` or `/etc/**`. */
+/** A path without trailing patterns: `/etc/*`, `/etc/.` and `/etc/**` all mean all of `/etc`. */
 export function withoutPattern(path: string): { readonly path: string; readonly isContents: boolean } {
   // Most paths end in a plain name.
   if (!/[*}/]$/.test(path)) return { path, isContents: false };
@@ -118,7 +118,7 @@ export function placeOf(path: string, ground: CommandGround): PlaceKind {
   return SYSTEM.some((each) => isInside(each, path)) ? "machine" : "outside";
 }
 
-/** Folders that builds and tools make and can make again. */
+/** Folders that builds and tools create and can create again. */
 // oxfmt-ignore
 const MADE_AGAIN = new Set([
   "node_modules", "dist", "build", "out", "target", "coverage", "tmp", "temp", "log", "logs", "bin", "obj", "cache", ".cache", "__pycache__",
@@ -129,7 +129,7 @@ const MADE_AGAIN = new Set([
 ]);
 const MADE_AGAIN_SHAPE = /^(?:(?:cmake-build|build|dist)-[\w-]+|.*\.(?:egg-info|dSYM|tmp|pyc|o|log|tsbuildinfo))$/;
 
-/** A name that is plainly one file, so that `rm -rf` of it is not more than `rm`. */
+/** A name that is clearly a single file, so `rm -rf` on it does no more than `rm`. */
 const ONE_FILE =
   /[^/]\.(?:json|lock|lockb|ya?ml|[cm]?[jt]sx?|py|rb|go|rs|java|c|h|cpp|txt|md|csv|zip|tgz|gz|xz|tar|html?|css|scss|sh|xml|toml|ini|db|sqlite|png|jpe?g|svg|pdf|sum|patch|diff|bak|orig|out|pid|sock)$/i;
 
@@ -137,7 +137,7 @@ export function isOneFile(path: string): boolean {
   return ONE_FILE.test(path);
 }
 
-/** What lies above the workspace says nothing: one below a folder `build` is not made again by anything. */
+/** Folders above the workspace do not count: nothing can rebuild a workspace just because it is below `build`. */
 export function isMadeAgainBelow(roots: readonly string[], path: string): boolean {
   const below = roots.filter((root) => isInside(root, path)).map((root) => path.slice(root.length));
   return isMadeAgain(below.reduce((one, other) => (other.length < one.length ? other : one), path));

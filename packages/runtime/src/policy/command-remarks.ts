@@ -4,7 +4,7 @@ import type { DangerLevel } from "./command-dangers.ts";
 import { placeOf, resolveWord, withoutPattern } from "./command-places.ts";
 import type { CommandGround } from "./command-places.ts";
 
-/** What is said of one command. */
+/** A finding about one command. */
 export interface Remark {
   readonly level: DangerLevel;
   readonly reason: string;
@@ -16,7 +16,7 @@ export const destructive = (reason: string): Remark => ({ level: "destructive", 
 export const risky = (reason: string): Remark => ({ level: "risky", reason });
 export const undoable = (reason: string): Remark => ({ level: "undoable", reason });
 
-/** Whether each word may be written. Used for redirections as well. */
+/** Findings about writing to these words. Used for redirections too. */
 export function judgeWrites(
   { folder }: Pick<SimpleCommand, "folder">,
   ground: CommandGround,
@@ -32,11 +32,11 @@ export function judgeWrites(
     if (/^\/dev\/(?:tcp|udp)\//.test(full)) remarks.push(risky(`it opens a connection (${shown})`));
     else if (place === "device") remarks.push(destructive(`it writes to a device (${shown})`));
     else if (place === "machine" && !word.isDynamic && !/^\/(?:usr\/local|opt|tmp|var\/tmp|dev)\b/.test(full))
-      remarks.push(destructive(`it writes to a part of the machine (${shown})`));
+      remarks.push(destructive(`it writes to a system path (${shown})`));
     else if (/^(?:machine|home|above|outside)$/.test(place) && full !== "/tmp" && full !== "/dev/shm")
       remarks.push(risky(`it writes outside the workspace (${shown})`));
     else if (/^(?:inside|repository)$/.test(place) || findLaterPlace(full, ground) !== undefined)
-      remarks.push(risky(`it changes what runs later unasked (${shown})`));
+      remarks.push(risky(`it changes what runs later without approval (${shown})`));
   }
   return remarks;
 }

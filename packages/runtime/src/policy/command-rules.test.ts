@@ -151,7 +151,7 @@ test("the reason names the word, and where it leads", () => {
     'A rule of the configuration denies commands "link/a", which leads to "/work/secrets/a"',
   );
   expect(decided("cat /s*", { rules: [{ effect: "confirm", path: "/srv" }] }).reason).toBe(
-    'A rule of the configuration asks a person before a command uses "/s*", which leads to "/s*"',
+    'A rule of the configuration requires approval before a command uses "/s*", which leads to "/s*"',
   );
 });
 
@@ -165,7 +165,7 @@ describe("without a sandbox", () => {
   test.each(UNTOLD)("a command that its words do not tell is asked for while a path is denied: %s", (command) => {
     const { effect, rule, reason } = decided(command, { rules: [SECRETS], sandbox: "none", profile: "autonomous" });
     expect({ effect, rule }).toEqual({ effect: "REQUIRE_CONFIRMATION", rule: SECRETS_ID });
-    expect(reason).toContain("do not tell all that it touches, and without a sandbox");
+    expect(reason).toContain("do not show everything it touches, and without a sandbox");
   });
 
   test.each(["ls", "cat a b", "echo x > a", "rm a", "cp -p a b", "mkdir -p d", "X=1", "head -n 3 a", "cat *.md"])(

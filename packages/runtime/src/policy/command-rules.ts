@@ -9,7 +9,7 @@ import type { CompiledRule } from "./rules.ts";
 import { confirm, quote } from "./verdict.ts";
 import type { Subject, Verdict } from "./verdict.ts";
 
-/** Whose rules: the user's own, or those of a project that nobody has trusted. */
+/** Whose rules: the user's own, or those of an untrusted project. */
 interface Layer {
   readonly layer: PolicyLayer;
   readonly whose: string;
@@ -23,8 +23,8 @@ export function layersOf({ settings }: Pick<Subject, "settings">): readonly Laye
 }
 
 /**
- * Rules on paths count for the paths that a command's words name, as they do for those that tools are given. One that
- * allows says only which of the others do not mean a path.
+ * Path rules apply to the paths in a command's words, as they do to path arguments of tools. An allow rule only exempts
+ * a path from the other rules.
  */
 export function checkCommandPaths(subject: Subject): Verdict | string {
   const { call, workspace } = subject;
@@ -38,17 +38,17 @@ export function checkCommandPaths(subject: Subject): Verdict | string {
       for (const place of named.places) {
         const rule = strictestFor(place, { call, named, rules, roots: workspace.roots });
         if (rule === undefined || rule.effect === "allow") continue;
-        const about = `${WHAT[rule.effect]} ${quote(place.shown)}, which leads to ${quote(shownPlace(place))}`;
+        const about = `${WHAT[rule.effect]} ${quote(place.shown)}, which resolves to ${quote(shownPlace(place))}`;
         const verdict = judge(rule, { layer, toolName: call.tool.name, whose, prefix, about });
         if (verdict.effect === "DENY") return verdict;
         found ??= verdict;
       }
     }
   }
-  return found ?? "No rule speaks of a path that a command names";
+  return found ?? "No rule matches a path that a command names";
 }
 
-const WHAT = { confirm: "asks a person before a command uses", deny: "denies commands" } as const;
+const WHAT = { confirm: "requires approval before a command uses", deny: "denies commands" } as const;
 
 function shownPlace({ real, names = [] }: NamedPlace): string {
   return [real === "/" ? "" : real, ...names].join("/");
@@ -78,7 +78,7 @@ function strictestFor(place: NamedPlace, judging: Judging): CompiledRule | undef
   return strictest;
 }
 
-/** Who deletes or moves a folder does so to all that is in it: what rules spell out below counts as well. */
+/** Deleting or moving a folder affects everything in it, so rules for paths below it count too. */
 function ruleBelow({ real, names = [], isKnown }: NamedPlace, judging: PathJudging): CompiledRule | undefined {
   if (!isKnown || judging.use !== "delete") return undefined;
   const rules = judging.rules.filter(({ literalPath = "" }) => literalPath !== "");
@@ -94,8 +94,7 @@ interface PathJudging {
 }
 
 /**
- * The rule that speaks of a path, or else of the nearest folder above it: a command that is kept from a folder is kept
- * from what lies in it.
+ * The rule that matches a path, or else the nearest folder above it: a command denied a folder is denied its content.
  */
 export function ruleForPath(place: Pick<NamedPlace, "real" | "names">, judging: PathJudging): CompiledRule | undefined {
   const { real, names } = place;
@@ -109,7 +108,7 @@ export function ruleForPath(place: Pick<NamedPlace, "real" | "names">, judging: 
   return undefined;
 }
 
-/** The rule that speaks of a path itself. */
+/** The rule that matches the path itself. */
 export function ruleAt(
   { real, names }: Pick<NamedPlace, "real" | "names">,
   { call, use, rules, roots }: PathJudging,
@@ -119,11 +118,11 @@ export function ruleAt(
   return findRuleAmong(rules, { ...call, touches }, roots);
 }
 
-/** Of the whole call it is not asked here what it needs: only what is done to one path counts. */
+/** Only the access to this one path counts here, not the permissions of the whole call. */
 export function forOnePath(call: CallFacts, rules: readonly CompiledRule[]): CallFacts {
   const { commands, tool } = call;
   const side_effects = tool.side_effects.filter((each) => each !== "files");
-  // To allow writing below a path is to let commands write there, though that they run takes another permission.
+  // Allowing writes below a path lets commands write there, although running them needs another permission.
   const required_permissions = rules.some(({ permission }) => permission === "proc.exec")
     ? tool.required_permissions
     : [];
@@ -137,14 +136,14 @@ export function parentOf(path: string): string {
 }
 
 /**
- * Where no sandbox closes what rules deny, a command whose words do not tell all that it touches is asked for. A rule
- * that allows this very command has said so already.
+ * Without a sandbox to enforce deny rules, a command whose arguments do not show everything it touches needs approval,
+ * unless a rule allows this exact command.
  */
 export function checkUntold(subject: Subject): Verdict | string {
   const { call, workspace, rule: own } = subject;
-  if (workspace.sandbox !== "none") return "A sandbox closes what rules deny";
+  if (workspace.sandbox !== "none") return "A sandbox enforces the rules that deny";
   const untold = findUntold(call);
-  if (untold === undefined) return "The words of every command tell what it touches, or none runs";
+  if (untold === undefined) return "The arguments of every command show what it touches, or none runs";
   if (own?.effect === "allow" && own.namesCommand) return "A rule for this command allows it";
   const { uses, may } = permissionsOf(call);
   const could = new Set<Permission>([...may, "net.connect"]);
@@ -155,13 +154,13 @@ export function checkUntold(subject: Subject): Verdict | string {
       return each.permission !== undefined && !uses.has(each.permission) && could.has(each.permission);
     });
     if (rule === undefined) continue;
-    const why = `without a sandbox nothing else keeps it from what ${prefix === "" ? "a rule" : "the project's rule"} forbids (${rule.id})`;
-    return confirm(`The words of ${untold} do not tell all that it touches, and ${why}`, prefix + rule.id);
+    const why = `without a sandbox nothing prevents it from doing what ${prefix === "" ? "a rule" : "the project's rule"} forbids (${rule.id})`;
+    return confirm(`The arguments of ${untold} do not show everything it touches, and ${why}`, prefix + rule.id);
   }
-  return "No rule forbids what commands could do unseen";
+  return "No rule forbids what commands could do indirectly";
 }
 
-/** What may touch more than its words name, for a message. */
+/** The command that may touch more than its arguments show, for a message. */
 function findUntold(call: CallFacts): string | undefined {
   const untold = runsUnnamed(call) ? call.tool.name : call.commands?.find((each) => each.untold !== undefined)?.untold;
   return untold === undefined ? undefined : quote(untold);

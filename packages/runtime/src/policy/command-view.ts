@@ -1,8 +1,8 @@
 import type { ProfileName } from "../protocol/configuration.ts";
 
 /**
- * What a sandboxed command sees of the machine beside the roots, always read-only. `programs`: what programs are made
- * of. `system`: every folder at the top of the machine but homes and what is private. The home is an allowlist in both.
+ * What a sandboxed command sees of the machine in addition to the roots, always read-only. `programs`: programs and
+ * their files. `system`: every top-level folder except homes and private ones. For the home, both use an allowlist.
  */
 export type CommandView = "programs" | "system";
 
@@ -14,21 +14,21 @@ export const COMMAND_VIEWS = {
   autonomous: "system",
 } as const satisfies Record<ProfileName, CommandView>;
 
-/** Folders at the top of the machine that hold programs, their libraries and their settings. */
+/** Top-level folders with programs, their libraries and their settings. */
 // oxfmt-ignore
 export const PROGRAM_FOLDERS: readonly string[] = [
   "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/snap", "/home/linuxbrew/.linuxbrew",
-  // Processors and memory, which programs size themselves by.
+  // CPU count and memory, which programs use to size themselves.
   "/sys/devices/system", "/sys/fs/cgroup",
-  // Data that programs were installed with. The rest of /var belongs to services.
+  // Data installed with programs. The rest of /var belongs to services.
   "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/pacman", "/var/lib/apt/lists", "/var/lib/gems", "/var/lib/ghc", "/var/lib/texmf", "/var/lib/alternatives", "/var/cache/fontconfig",
 ];
 
-/** Never shown by the view `system`: homes, services and their sockets, private folders, and other disks' roots. */
+/** Never visible in the view `system`: homes, services and their sockets, private folders, and the roots of other disks. */
 // oxfmt-ignore
 export const UNSEEN_FOLDERS: readonly string[] = ["/home", "/root", "/run", "/tmp", "/proc", "/dev", "/sys", "/var", "/lost+found"];
 
-/** Folders of the system that hold secrets: hidden as folders, so that a file that is new or replaced is hidden too. */
+/** System folders with secrets: hidden as folders, so that new and replaced files are hidden too. */
 // oxfmt-ignore
 export const CLOSED_FOLDERS: readonly string[] = [
   "/etc/ssh", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.d", "/etc/swanctl",
@@ -36,12 +36,12 @@ export const CLOSED_FOLDERS: readonly string[] = [
 ];
 
 /**
- * What tools need of the person's home, relative to it: toolchains and what starts them. No row may hold credentials:
- * where a folder holds both (`.cargo`, `.config`), only the part without them is here.
+ * What tools need from the user's home, relative to it: toolchains and their launchers. No row may contain credentials:
+ * of a folder with both (`.cargo`, `.config`), only the part without credentials is listed.
  */
 // oxfmt-ignore
 export const HOME_TOOLS: readonly string[] = [
-  // starters
+  // launchers
   "bin", ".local/bin", ".local/lib", ".bin",
   // many languages
   ".asdf", ".tool-versions", ".local/share/mise", ".local/share/rtx", ".config/mise/config.toml", ".proto", ".nix-profile", ".local/state/nix/profiles", ".linuxbrew", ".pixi/bin", ".pixi/envs",
@@ -55,9 +55,9 @@ export const HOME_TOOLS: readonly string[] = [
 ];
 
 /**
- * Packages that were fetched before, relative to the home: without network a build needs them. Read-only, so only what
- * tools read without writing beside it is here. A command with network fetches into folders of its own instead. The home
- * inside is another one, so a variable says where they are: `~` is the person's home, `@` the one inside.
+ * Package caches, relative to the home: a build without network needs them. They are read-only, so only caches that
+ * tools can read without writing to them are listed. A command with network downloads into its own folders instead. The
+ * sandbox has another home, so a variable points to each cache: `~` is the user's home, `@` the home in the sandbox.
  */
 // oxfmt-ignore
 export const HOME_PACKAGES: readonly { readonly paths: readonly string[]; readonly variables: Readonly<Record<string, string>> }[] = [
@@ -74,7 +74,7 @@ export const HOME_PACKAGES: readonly { readonly paths: readonly string[]; readon
   { paths: [".cache/puppeteer"],                                                  variables: { PUPPETEER_CACHE_DIR: "~/.cache/puppeteer" } },
 ];
 
-/** Settings of git that a command gets of the person's own: who they are and how they work, never how they sign in. */
+/** The user's git settings that a command gets: identity and preferences, never credentials. */
 // oxfmt-ignore
 export const GIT_IDENTITY: ReadonlySet<string> = new Set([
   "user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email", "init.defaultbranch", "core.autocrlf", "core.eol", "core.safecrlf",
@@ -84,8 +84,8 @@ export const GIT_IDENTITY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * How often programs try again where there is no network. Every look-up and connection there fails at once; what takes
- * minutes is waiting between attempts (npm: 70 seconds, cargo: 12). One more for pip, which without any does not say why.
+ * How often programs retry without network access. Every lookup and connection fails immediately there; what takes long
+ * is the wait between attempts (npm: 70 seconds, cargo: 12). pip gets one retry: with none it does not print the cause.
  */
 // oxfmt-ignore
 export const OFFLINE_VARIABLES: Readonly<Record<string, string>> = {

@@ -8,27 +8,27 @@ import { readPathspec } from "./git-contents.ts";
 import { baseName, roleOf, UNKNOWN_ROLE } from "./program-roles.ts";
 import type { Use } from "./program-roles.ts";
 
-/** A path that the words of a command name. */
+/** A path named by the words of a command. */
 export interface NamedPlace {
-  /** As the command has it, for messages. */
+  /** As written in the command, for messages. */
   readonly shown: string;
-  /** Where it really leads; of a pattern, the folder before its first wildcard. */
+  /** The real path; for a pattern, the folder before its first wildcard. */
   readonly real: string;
-  /** The names of the pattern below that folder. Left out: the path itself is meant. */
+  /** The names of the pattern below that folder. Omitted for a plain path. */
   readonly names?: readonly string[];
   readonly uses: readonly Use[];
-  /** The program is known to do this; else it may. */
+  /** True if the program is known to do this, false if it only may. */
   readonly isKnown: boolean;
   readonly command: SimpleCommand;
 }
 
-/** Where a path really leads. */
+/** Resolves a path to its real path. */
 export type ResolveWord = (path: string) => string;
 
 /**
- * Every path that the words and redirections of a text could mean: whole words, values of options, the parts of
- * `key=value`, `@file`, `host:path` and lists. What is only known when it runs is not in it. A word that is not a path
- * leads to a name that nothing has, and that no rule is likely to mean.
+ * Every path that the words and redirections of a text could mean: whole words, option values, the parts of
+ * `key=value`, `@file`, `host:path` and lists. Values known only at run time are missing. A word that is not a path
+ * resolves to a name that does not exist and that rules are unlikely to match.
  */
 export function namedPlaces(
   { commands }: ParsedShell,
@@ -69,13 +69,13 @@ function placesOf(command: SimpleCommand, ground: CommandGround, realOf: Resolve
   return [...found.values()];
 }
 
-/** Options of which the value is the folder that a program works in: `git -C`, `make -C`, `tar -C`, `env --chdir`. */
+/** Options whose value is the folder that a program works in: `git -C`, `make -C`, `tar -C`, `env --chdir`. */
 const FOLDER_OPTION = /^(?:-C|--directory|--chdir|--cwd|--prefix|--dir|--work-tree|--project-dir|--manifest-dir)$/;
 
-/** Each multiplies the paths to look at. A program that takes such options is not told by its words in any case. */
+/** Each one multiplies the paths to check. The words of a program with such options do not show all it touches anyway. */
 const MOST_FOLDERS = 4;
 
-/** Those that paths may be relative to: where the command starts, and where its options send it, one after the other. */
+/** The folders that paths may be relative to: where the command starts, then each folder that its options name. */
 function foldersOf({ words, folder }: SimpleCommand): readonly ShellFolder[] {
   const folders = [folder];
   for (const [at, { value }] of words.entries()) {
@@ -104,7 +104,7 @@ function foldersAbove(folders: readonly ShellFolder[], ground: CommandGround): r
       above.push(path);
       if (ground.roots.includes(path)) break;
     }
-    // Each multiplies the paths to look at: of very many the nearest and the farthest count.
+    // Each one multiplies the paths to check, so only the nearest and the farthest count.
     for (const path of [...above.slice(0, MOST_ABOVE), ...above.slice(-MOST_ABOVE)])
       found.set(path, { ...folder, path });
   }
@@ -113,7 +113,7 @@ function foldersAbove(folders: readonly ShellFolder[], ground: CommandGround): r
 
 const MOST_ABOVE = 16;
 
-/** The words that may name paths, with what is done to those. */
+/** The words that may name paths, with the access to those paths. */
 function* usedWords(command: SimpleCommand): Generator<UsedWord> {
   for (const { operator, target } of command.redirections) {
     const isCopy = operator.endsWith("&") && /^(?:\d+-?|-)$/.test(target.value);
@@ -135,7 +135,7 @@ function* usedWords(command: SimpleCommand): Generator<UsedWord> {
       const uses = at === operands.length - 1 && at > skip ? last : role.operands;
       if (at >= skip) yield { word, uses, isKnown };
     } else if (role.operands.length > 0) {
-      // Git knows wildcards itself, so quotes do not take them from a pathspec.
+      // Git expands wildcards itself, so they also count in a quoted pathspec.
       const given = hasPathspecs && WILD.test(word.value) ? { ...word, isPattern: true } : word;
       yield* partsOf(given, UNKNOWN_ROLE.operands, false);
       const spec = hasPathspecs && word.value.startsWith(":") ? readPathspec(word.value) : undefined;
@@ -150,7 +150,7 @@ function usesOfRedirection(operator: string): readonly Use[] {
   return operator.includes(">") ? ["write"] : ["read"];
 }
 
-/** A word of a program that may do anything with it: `-ofile`, `--out=file`, `if=file`, `@file`, `host:file`, `a,b`. */
+/** The possible paths in a word of an unknown program: `-ofile`, `--out=file`, `if=file`, `@file`, `host:file`, `a,b`. */
 function* partsOf(word: ShellWord, uses: readonly Use[], isKnown: boolean): Generator<UsedWord> {
   const { value } = word;
   if (!/^-./.test(value)) yield { word, uses, isKnown };
@@ -172,10 +172,10 @@ interface Resolving {
   readonly realOf: ResolveWord;
 }
 
-/** A name with a wildcard of the shell; where it was quoted the word is no pattern. */
+/** A name with a shell wildcard; a quoted word is not a pattern. */
 const WILD = /[*?[]/;
 
-/** Where a word leads: by the kernel's reading of `..`, and by the text's where that is another one. */
+/** What a word resolves to: with `..` as the kernel reads it, and as text if that differs. */
 function whereTo(
   { value, isDynamic, isPattern }: ShellWord,
   { folder, ground, realOf }: Resolving,
@@ -188,7 +188,7 @@ function whereTo(
     if (!isDynamic && !isPattern) return { real: realOf(path) };
     const names = path.split("/");
     const wild = isPattern ? names.findIndex((name) => WILD.test(name)) : -1;
-    // What is not known goes on after the last name.
+    // The unknown part comes after the last name.
     const end = wild >= 0 ? wild : names.length - (isDynamic ? 1 : 0);
     const real = realOf(names.slice(0, end).join("/") || "/");
     const below = names.slice(end).map((name) => (isPattern && WILD.test(name) ? globOf(name) : asGlob(name)));
@@ -197,7 +197,7 @@ function whereTo(
   });
 }
 
-/** Classes by name and alternatives in brackets are patterns of the shell only: they count as any name. */
+/** Named character classes and alternatives in parentheses exist only in the shell, so they count as any name. */
 function globOf(name: string): string {
   return /\[:|\(/.test(name) ? "*" : name;
 }

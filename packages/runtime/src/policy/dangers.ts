@@ -1,12 +1,12 @@
 import type { PlaceRow } from "./places.ts";
 
-/** Copies of a private key's name that hold no key: its public half, and text or code about it. */
+/** Files named like a private key that are not one: its public half, and text or code about it. */
 // oxfmt-ignore
 const NO_KEY = [".pub", ".md", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".rs", ".rb", ".java", ".c", ".h", ".cs", ".php"];
 
 /**
  * Never opened, listed, written or removed, whatever the profile and the rules say (spec 3, what no profile allows).
- * Names count in any case, and also where nothing is there yet.
+ * Names match regardless of case, and also if nothing exists there yet.
  */
 // oxfmt-ignore
 export const SENSITIVE_PLACES = [
@@ -14,9 +14,9 @@ export const SENSITIVE_PLACES = [
   { why: "private keys and trust",          paths: [".gnupg", "secring.*", "private-keys-v1.d", ".pki", "/etc/ssl/private", "/etc/pki/tls/private", ".config/sops/age"] },
   { why: "a private key",                   paths: ["id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "id_xmss*"], except: NO_KEY, inert: true },
   { why: "a key file",                      paths: ["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.agekey", "*.keytab", "*.ovpn"], inert: true },
-  { why: "a store of passwords",            paths: ["*.kdbx", "*.keychain", "*.keychain-db"], inert: true },
-  { why: "a store of passwords",            paths: ["Library/Keychains", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", "/run/user/*/keyring"] },
-  { why: "a store of passwords",            paths: [".config/op", ".config/1Password", ".config/Bitwarden", ".config/Bitwarden CLI", ".config/keepassxc"] },
+  { why: "a password store",            paths: ["*.kdbx", "*.keychain", "*.keychain-db"], inert: true },
+  { why: "a password store",            paths: ["Library/Keychains", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", "/run/user/*/keyring"] },
+  { why: "a password store",            paths: [".config/op", ".config/1Password", ".config/Bitwarden", ".config/Bitwarden CLI", ".config/keepassxc"] },
 
   { why: "cloud credentials",               paths: [".aws", ".azure", ".kube", ".oci", ".config/gcloud", ".config/doctl", ".config/hcloud", ".config/scw", ".config/rclone", ".s3cfg", ".boto"] },
   { why: "cloud credentials",               paths: ["application_default_credentials.json", "client_secret*.json", "service-account*.json", "service_account*.json"], except: [".example.json", ".schema.json"], inert: true },
@@ -30,7 +30,7 @@ export const SENSITIVE_PLACES = [
   { why: "a browser or mail profile",       paths: ["Library/Application Support/Google/Chrome", "Library/Application Support/Firefox", "Library/Application Support/BraveSoftware", "Library/Application Support/Microsoft Edge", "Library/Thunderbird", "Library/Safari", "Library/Cookies"] },
   { why: "a wallet",                        paths: ["wallet.dat", ".bitcoin", ".litecoin", ".dogecoin", ".ethereum/keystore", ".electrum/wallets", ".config/solana/id.json", ".bitmonero"] },
 
-  { why: "what was typed before",           paths: ["~/.bash_history", "~/.zsh_history", "~/.sh_history", "~/.history", "~/.local/share/fish/fish_history", "~/.psql_history", "~/.mysql_history", "~/.python_history", "~/.node_repl_history"] },
+  { why: "a history of typed commands",           paths: ["~/.bash_history", "~/.zsh_history", "~/.sh_history", "~/.history", "~/.local/share/fish/fish_history", "~/.psql_history", "~/.mysql_history", "~/.python_history", "~/.node_repl_history"] },
   { why: "the key to this desktop",         paths: ["~/.Xauthority", "~/.ICEauthority"] },
   { why: "the runtime's own configuration", paths: ["~/.config/autonous"] },
 
@@ -42,15 +42,15 @@ export const SENSITIVE_PLACES = [
 ] as const satisfies readonly PlaceRow[];
 
 /**
- * Whether git takes a folder with these names in it for a repository, whatever it is called: whoever enters it and asks
- * git anything has the programs run that its configuration names.
+ * Whether git treats a folder that contains these names as a repository, whatever the folder is called: any git command
+ * inside it runs the programs that its configuration names.
  */
 export function looksLikeRepository(names: Pick<ReadonlySet<string>, "has">): boolean {
   return names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")));
 }
 
-/** What in a repository's own folder names programs that git runs, or leads it to another one that does. */
+/** Entries of a repository's own folder that name programs for git to run, or point to another folder that does. */
 export const REPOSITORY_SETTINGS: ReadonlySet<string> = new Set(["config", "config.worktree", "commondir", "hooks"]);
 
-/** Folders of settings that commands have no reason to write to: read-only as folders, so that replaced and new files are too. */
+/** Settings folders that commands have no reason to write to: read-only as folders, which covers replaced and new files. */
 export const FIXED_FOLDERS: ReadonlySet<string> = new Set([".vscode", ".idea", ".cargo", ".bundle"]);

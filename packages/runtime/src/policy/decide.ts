@@ -35,15 +35,15 @@ export type { CheckVerdict, Decision } from "./verdict.ts";
 
 interface Check {
   readonly check: string;
-  /** A verdict, or the words with which it lets the call pass. */
+  /** A verdict, or the reason why the check has no objection. */
   readonly judge: (subject: Subject) => Verdict | string;
-  /** Heard only where no rule matches. */
+  /** Runs only if no rule matches. */
   readonly yieldsToRules?: true;
 }
 
 /**
- * The decision (spec 3). The first check that speaks decides, and those after it can only tighten what it said. The
- * order is the argument: the floor always says DENY, so no rule and no profile gets past it.
+ * The decision (spec 3). The first check with a verdict decides, and later ones can only tighten it. The floor comes
+ * first and always says DENY, so no rule and no profile overrides it.
  */
 // oxfmt-ignore
 const CHECKS: readonly Check[] = [
@@ -52,7 +52,7 @@ const CHECKS: readonly Check[] = [
   { check: "roots",                 judge: checkRoots },       // the floor: what no profile allows
   { check: "sensitive_places",      judge: checkSensitivity }, // the floor
   { check: "destructive_commands",  judge: checkDestructive }, // the floor
-  { check: "hidden_tracked_files",  judge: checkHiddenTracked }, // the floor, or asked where a yes opens them
+  { check: "hidden_tracked_files",  judge: checkHiddenTracked }, // the floor, or approval where that opens them
   { check: "addresses",             judge: checkAddresses },   // the floor
   { check: "command_network",       judge: checkCommandNetwork }, // the floor
   { check: "checkpoint",            judge: checkCheckpoint },  // the floor
@@ -70,12 +70,12 @@ const CHECKS: readonly Check[] = [
 
 const STRICTNESS = { ALLOW: 0, REQUIRE_CONFIRMATION: 1, DENY: 2 } as const satisfies Record<Effect, number>;
 
-/** Where no check speaks. The profile or a rule always does; were that ever to change, nothing would run. */
+/** Fails closed: used if no check has a verdict. The profile or a rule always has one. */
 const NOTHING_SAID: Verdict = deny("ToolNotAllowed", "Nothing allows this call", "none");
 
 /**
- * May this call run? Pure: the same call, workspace and settings always give the same decision, so it can be explained
- * and run again over recorded history. Never throws.
+ * Whether this call may run. Pure: the same call, workspace and settings always give the same decision, so it can be
+ * explained and replayed over recorded history. Never throws.
  */
 export function decide(call: CallFacts, workspace: WorkspaceContext, settings: DecisionSettings): Decision {
   const rule = findRule(call, workspace.roots, settings.configuration);
@@ -95,7 +95,7 @@ function verdictOn(subject: Subject): Verdict {
   return decided;
 }
 
-/** The whole list costs more than the decision, and few look at it: it is made for those who do. */
+/** Lazy: the full list costs more than the decision, and few callers read it. */
 function withChecks(verdict: Verdict, subject: Subject): Decision {
   return {
     ...verdict,
@@ -118,7 +118,7 @@ function judgeByProfile(subject: Subject): Verdict {
     return allow(`"${name}" can change nothing`, "class:readonly");
   }
   if (permission_class === "generic") {
-    return confirm(`No rule speaks of "${name}", and tools of its class are asked for`, "class:generic");
+    return confirm(`No rule matches "${name}", and tools of its class need approval`, "class:generic");
   }
   const reach = reachOfCall(call);
   const rule = `profile:${settings.profile}:${reach}`;
@@ -132,7 +132,7 @@ function judgeByProfile(subject: Subject): Verdict {
 const PROFILE_SAYS = {
   ALLOW:                "allows",
   DENY:                 "does not offer",
-  REQUIRE_CONFIRMATION: "asks a person before",
+  REQUIRE_CONFIRMATION: "requires approval for",
 } as const satisfies Record<Effect, string>;
 
 // oxfmt-ignore
@@ -141,7 +141,7 @@ const OUTCOMES = {
   hide:      () => "DENY",
   confirm:   () => "REQUIRE_CONFIRMATION",
   sandboxed: ({ workspace }) => (workspace.sandbox === "none" ? "REQUIRE_CONFIRMATION" : "ALLOW"),
-  // Addresses that the floor let through are on the allowlist.
+  // Addresses that passed the floor are on the allowlist.
   in_roots:  ({ call }) => (usesNetwork(call.tool) && call.addresses === undefined ? "REQUIRE_CONFIRMATION" : "ALLOW"),
 } as const satisfies Record<ProfileEffect, (subject: Subject) => Effect>;
 

@@ -7,66 +7,66 @@ import type { NamedPlace } from "./command-words.ts";
 import type { NeededPermissions } from "./needed-permissions.ts";
 import type { ParsedShell } from "../shell/parsed-shell.ts";
 
-/** What of a tool plays a part in a decision. The labels `read_only` and `destructive` do not (spec 1). */
+/** The parts of a tool that a decision depends on. The labels `read_only` and `destructive` are ignored (spec 1). */
 export type ToolFacts = Pick<
   Tool,
   "name" | "permission_class" | "required_permissions" | "side_effects" | "requires_checkpoint"
 > &
   Partial<Pick<Tool, "only_looks">>;
 
-/** A path that a call names, and where it really leads. */
+/** A path that a call names, with its real path. */
 export interface ResolvedTouch {
   /** As the caller gave it: for messages only, never judged. */
   readonly path: string;
-  /** Absolute and normalised. For something that is not there: its real parent and its name. */
+  /** Absolute and normalised. If it does not exist: its real parent and its name. */
   readonly real: string;
   readonly access: Access;
   readonly show_sensitive: boolean;
   readonly exists: boolean;
-  /** Names of a pattern below `real`, where a word of a command is one. */
+  /** The names of a pattern below `real`, if a word of a command is a pattern. */
   readonly names?: readonly string[];
-  /** The real folder of the user's own skill that it leads into. Only of what is read or listed. */
+  /** The real folder of the user's own skill that contains it. Only for reading and listing. */
   readonly skill_folder?: string;
 }
 
-/** What the index of a repository has. */
+/** The files in the index of a repository. */
 export interface TrackedFiles {
   /** The top of the working folder: a real path. */
   readonly top: string;
   /** Absolute paths. */
   readonly files: readonly string[];
-  /** Whether such a file is in the working folder: one that a person deleted is hidden from nobody. */
+  /** Whether such a file is in the working folder: a file that the user has deleted need not be hidden. */
   isThere(path: string): boolean;
 }
 
 /** A command that a call would run. */
 export interface NamedCommand {
   readonly parsed: ParsedShell;
-  /** What `judgeCommands` says of it. */
+  /** The result of `judgeCommands`. */
   readonly verdict: CommandVerdict;
   /** Known to change no file. */
   readonly read_only: boolean;
-  /** Where the folder that it would run in really is. */
+  /** The real path of the folder that it would run in. */
   readonly folder: string;
   readonly network: boolean;
   readonly needs: NeededPermissions;
-  /** A part of it that may touch more than its words name. Left out: the words tell all. */
+  /** A part of it that may touch more than its words name. Omitted if the words show everything. */
   readonly untold?: string;
-  /** The paths that its words name. Found when they are first asked for. */
+  /** The paths that its words name. Computed on first use. */
   readonly places: readonly NamedPlace[];
-  /** What git knows in the repository that a folder lies in. Looked up when it is asked; left out: not known. */
+  /** The tracked files of the repository that contains a folder. Looked up on use; omitted if unknown. */
   readonly tracked?: (folder: string) => TrackedFiles | undefined;
-  /** It goes on after the call, so that undo does not cover what it changes. */
+  /** It continues after the call, so undo does not cover its changes. */
   readonly background?: boolean;
-  /** It asks to change files that run later, whichever they are. */
+  /** It requests to change files that run later, whichever they are. */
   readonly later?: boolean;
 }
 
-/** An address that a call would ask. */
+/** An address that a call would contact. */
 export interface NamedAddress {
-  /** As it may be shown. */
+  /** The form that is safe to show. */
   readonly shown: string;
-  /** What `judgeAddress` says of it. */
+  /** The result of `judgeAddress`. */
   readonly verdict: AddressVerdict;
 }
 
@@ -76,13 +76,13 @@ export interface CallFacts {
   readonly touches: readonly ResolvedTouch[];
   readonly commands?: readonly NamedCommand[];
   readonly addresses?: readonly NamedAddress[];
-  /** The permissions that the caller asked for. Left out: whatever it needs. */
+  /** The permissions that the caller requested. Omitted: everything the call needs. */
   readonly requested?: readonly Permission[];
-  /** It only brings back what was there before the changes of a run, each where nobody changed it since. */
+  /** It only restores content from before a run's changes, and only where nothing has changed the file since. */
   readonly restores?: boolean;
   /**
-   * Whether undo brings back whatever the commands of this call change in the workspace. Left out: it does where they
-   * run in a sandbox.
+   * Whether undo restores whatever the commands of this call change in the workspace. Omitted: it does if they run in a
+   * sandbox.
    */
   readonly undo_covers_workspace?: boolean;
   readonly chat?: string;
@@ -90,65 +90,65 @@ export interface CallFacts {
 }
 
 /**
- * What runs later though its name does not tell: what git's own configuration names below the roots, this program, and
- * what links at places that run later lead to.
+ * Paths that run later although their names do not show it: what git's own configuration names below the roots, this
+ * program, and the targets of links at places that run later.
  */
 export type GitPlaces = readonly {
   readonly path: string;
   readonly why: string;
   readonly is_program?: true;
-  /** Of a program: what a package manager writes. A yes to changing what runs later opens it, and not what is ours in it. */
+  /** Packages of a program: approval to change files that run later opens them, except the runtime's own files. */
   readonly is_packages?: true;
   readonly is_linked?: true;
 }[];
 
-/** Where paths may lead. Folded forms are kept per object, so pass the same one again instead of a copy. */
+/** Where paths may lead. Folded forms are cached per object, so pass the same object again instead of a copy. */
 export interface Places {
   /** Real paths. */
   readonly roots: readonly string[];
   readonly home: string;
   readonly git_places?: GitPlaces;
-  /** Real paths of the runtime's own state, out of reach of every tool. */
+  /** Real paths of the runtime's own state, closed to every tool. */
   readonly state_dirs: readonly string[];
-  /** Names above this folder close nothing in it: it is the folder of one of the user's own skills. */
+  /** The folder of one of the user's own skills: names above it do not close anything in it. */
   readonly judged_from?: string;
-  /** State folders that were named as roots. Not among `roots`; a path in one is refused as state, not as outside. */
+  /** State folders that were given as roots. Not in `roots`; a path in one is refused as state, not as outside. */
   readonly own_roots?: readonly string[];
 }
 
 export interface WorkspaceContext extends Places {
   readonly checkpoint_handler: boolean;
-  /** The skills that are active, for reasons. */
+  /** The active skills, for messages. */
   readonly skill_names?: readonly string[];
-  /** `allowed-tools` of the active skill. Left out: no skill narrows. */
+  /** `allowed-tools` of the active skill. Omitted: no skill restricts tools. */
   readonly skill_tools?: readonly string[];
-  /** The first words of the commands that the active skill leaves; an empty one ends the command. Left out: no skill narrows. */
+  /** The first words of the commands that the active skill allows; an empty word ends the command. Omitted: no restriction. */
   readonly skill_commands?: readonly (readonly string[])[];
-  /** What the run leaves of the tools. Left out: the run does not narrow. */
+  /** The tools that the run allows. Omitted: the run does not restrict tools. */
   readonly runtime_tools?: readonly string[];
   /** The name of the sandbox that commands run in, or "none". */
   readonly sandbox: "none" | (string & {});
 }
 
-/** Where a rule stands. */
+/** Where a rule is defined. */
 export interface RuleOrigin {
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
 }
 
-/** What one configuration file says. */
+/** The content of one configuration file. */
 export interface PolicyLayer {
-  /** Left out: it names none. */
+  /** Omitted if the file names none. */
   readonly profile?: ProfileName;
   readonly configuration: PolicyConfiguration;
-  /** Where each of its rules stands, in their order. Left out: it came from no file. */
+  /** Where each rule is defined, in order. Omitted if it did not come from a file. */
   readonly origins?: readonly (RuleOrigin | undefined)[];
 }
 
-/** What is in force. Compiled rules are kept per configuration, so pass the same one again instead of a copy. */
+/** The settings in force. Compiled rules are cached per configuration, so pass the same object again instead of a copy. */
 export interface DecisionSettings extends PolicyLayer {
   readonly profile: ProfileName;
-  /** Those of projects that nobody has trusted. `narrowBy` puts them here: each can only tighten. */
+  /** Those of untrusted projects. `narrowBy` puts them here: each can only tighten. */
   readonly projects?: readonly PolicyLayer[];
 }

@@ -27,14 +27,14 @@ export function checkToolsInForce({ call, workspace, settings }: Subject): Verdi
 
 export function checkRequested({ call }: Subject): Verdict | string {
   const { requested, tool } = call;
-  if (requested === undefined) return "The call asks for whatever permissions it needs";
+  if (requested === undefined) return "The call does not limit its permissions";
   const missing = notRequested(call);
   if (missing.length === 0) return "The call needs no permission that it did not request";
   const reason = `Cannot use "${tool.name}": the call needs ${missing.join(", ")} and requested ${requested.join(", ") || "nothing"}`;
   return deny("ToolNotAllowed", reason, "floor:requested_permissions");
 }
 
-/** What a call needs, or may need, and its caller did not request. Nothing where the caller did not say. */
+/** Permissions that a call needs or may need and its caller did not request. Empty if the caller set no limit. */
 export function notRequested(call: CallFacts): readonly Permission[] {
   const { uses, may } = permissionsOf(call);
   return [...uses, ...may].filter((permission) => call.requested?.includes(permission) === false);
@@ -46,8 +46,8 @@ export function checkRoots({ call, workspace }: Subject): Verdict | string {
     if (closed !== undefined) return denyTouch(touch, closed, "floor:roots");
   }
   const skill = call.touches.find(({ skill_folder }) => skill_folder !== undefined)?.skill_folder;
-  if (skill === undefined) return "Every path leads inside the allowed roots";
-  return `Every path leads inside the allowed roots, or is read in a skill of the user's own (${quote(skill)})`;
+  if (skill === undefined) return "Every path is inside the allowed roots";
+  return `Every path is inside the allowed roots, or is read in a skill of the user's own (${quote(skill)})`;
 }
 
 export function checkSensitivity(subject: Subject): Verdict | string {
@@ -56,7 +56,7 @@ export function checkSensitivity(subject: Subject): Verdict | string {
     const closed = judgeSensitivity(touch.real, placesOf(touch, workspace));
     if (closed !== undefined) return denyTouch(touch, closed, "floor:sensitive_places");
   }
-  return checkGitContents(subject) ?? "No path leads to a closed place";
+  return checkGitContents(subject) ?? "No path is off limits";
 }
 
 export function checkDestructive({ call: { commands } }: Subject): Verdict | string {
@@ -73,15 +73,15 @@ export function checkDestructive({ call: { commands } }: Subject): Verdict | str
 export function checkAddresses({ call: { addresses } }: Subject): Verdict | string {
   for (const { shown, verdict } of addresses ?? NONE) {
     if (verdict.effect === "ALLOW") continue;
-    return deny(verdict.code, `Cannot ask ${quote(shown)}: ${verdict.reason}`, "floor:network_allowlist");
+    return deny(verdict.code, `Cannot connect to ${quote(shown)}: ${verdict.reason}`, "floor:network_allowlist");
   }
-  return "No address is asked that the allowlist does not have";
+  return "Every requested address is on the allowlist";
 }
 
 /** A command that cannot get the network even with approval is refused without asking for it. */
 export function checkCommandNetwork(subject: Subject): Verdict | string {
   const problem = commandNetworkProblem(subject);
-  if (problem === undefined) return "No command asks for the network where there is none to give";
+  if (problem === undefined) return "No command asks for a network that is unavailable";
   const { why, way } = COMMAND_NETWORK[problem];
   return deny("NetworkDenied", `Cannot give the command the network: ${why}; ${way}`, `floor:${problem}`);
 }
@@ -91,8 +91,8 @@ type NetworkProblem = "network_allowlist" | "network_without_sandbox" | "network
 // oxfmt-ignore
 const COMMAND_NETWORK = {
   network_allowlist:       { why: "the network allowlist is empty",                    way: `set "network": { "allow": ["example.com"] } in the configuration (~/.config/autonous/config.json, or "network" of createRuntime)` },
-  network_without_sandbox: { why: "only a sandbox holds it to the network allowlist",  way: `there is none, and "autonous doctor" says why` },
-  network_in_background:   { why: "it would go on after the call that was allowed to reach out", way: "fetch what it needs with a command that is waited for" },
+  network_without_sandbox: { why: "only a sandbox enforces the network allowlist",  way: `no sandbox is available; run "autonous doctor" to see why` },
+  network_in_background:   { why: "it would keep running after the call that had network access", way: "fetch what it needs with a foreground command" },
 } as const satisfies Record<NetworkProblem, { readonly why: string; readonly way: string }>;
 
 export function commandNetworkProblem({
@@ -108,12 +108,13 @@ export function commandNetworkProblem({
 }
 
 export function checkCheckpoint({ call, workspace }: Subject): Verdict | string {
-  if (!call.tool.requires_checkpoint || workspace.checkpoint_handler) return "No checkpoint stands in the way";
-  const reason = `Cannot use "${call.tool.name}": it waits for a checkpoint, and no handler is registered`;
+  if (!call.tool.requires_checkpoint || workspace.checkpoint_handler)
+    return "No checkpoint is required, or a handler is registered";
+  const reason = `Cannot use "${call.tool.name}": it requires a checkpoint, and no handler is registered`;
   return deny("CheckpointDenied", reason, "floor:checkpoint");
 }
 
-/** What to do about a text that bash would refuse, or that only this parser does. */
+/** What to do about a text that bash, or only this parser, cannot parse. */
 const UNREADABLE_WAY = "; fix its quoting and brackets, or write it to a script file and run that";
 
 const NONE = [] as const;

@@ -109,7 +109,7 @@ test("whatever a configuration holds, every setting that git sees is seen, in it
   );
 }, 120_000);
 
-test("what git cannot mean, and what is nobody's work, is refused", () => {
+test("configuration that git rejects, or that is too large, is refused", () => {
   expect(parseGitConfig("[a]\nb = c\0d\n")).toBeUndefined();
   expect(parseGitConfig("#".repeat(2_000_000))).toBeUndefined();
   expect(parseGitConfig(`[a]\nb =${" \\\n".repeat(200_000)}`)).toEqual([{ key: "a.b", value: "" }]);

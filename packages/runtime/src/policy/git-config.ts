@@ -1,22 +1,22 @@
-/** One line of a configuration of git, as git sees it. */
+/** One setting of a git configuration, as git reads it. */
 export interface GitSetting {
-  /** Section and name in small letters, what is between them as it is: `branch.Main.remote`. */
+  /** Section and name in lower case, the part between them unchanged: `branch.Main.remote`. */
   readonly key: string;
-  /** Undefined where the line has no `=`, which git takes for true. */
+  /** Undefined if the line has no `=`, which git reads as true. */
   readonly value: string | undefined;
 }
 
-/** Larger ones are nobody's work. */
+/** No real configuration is larger. */
 const MAX_LENGTH = 1 << 20;
 
 /**
- * The settings of a configuration file, in its order, given with one character a byte. Follows git's own reader
- * character by character: undefined where git would refuse the file, and for what git cannot mean (a NUL). Includes are
- * settings like any other; nothing is read. Linear in time.
+ * The settings of a configuration file, in order, from a text with one character per byte. Follows git's own parser
+ * character by character: undefined if git would reject the file, or for invalid content (a NUL). Includes are ordinary
+ * settings; no file is read. Linear in time.
  */
 export function parseGitConfig(text: string): readonly GitSetting[] | undefined {
   if (text.length > MAX_LENGTH || text.includes("\0")) return undefined;
-  // Git skips the mark of UTF-8 at the beginning, and takes a line end of DOS for one of its own.
+  // Git skips a UTF-8 byte order mark, and treats CRLF as a line end.
   const plain = text.replace(/^\u00ef\u00bb\u00bf/, "").replaceAll("\r\n", "\n");
   // The end of a file ends its last line.
   return new Reader(`${plain}\n`).settings();
@@ -56,7 +56,7 @@ class Reader {
     return found;
   }
 
-  /** Beyond the end there are line ends, so that no reader of a line goes on for ever. */
+  /** Returns line ends past the end, so that reading a line always terminates. */
   #take(): string {
     return this.#at < this.#text.length ? this.#text.charAt(this.#at++) : "\n";
   }

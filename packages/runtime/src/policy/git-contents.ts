@@ -3,13 +3,13 @@ import { hasOption, optionValues, readArguments } from "../shell/options.ts";
 import type { Arguments, OptionTable } from "../shell/options.ts";
 import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 
-/** How a subcommand of git that gives contents of its objects names what it gives. */
+/** How a git subcommand that outputs object contents names them. */
 interface ContentRow extends OptionTable {
-  /** How many operands come first that are not paths: the pattern of `git grep`, unless one of these options gives it. */
+  /** Number of leading operands that are not paths: the pattern of `git grep`, unless one of these options gives it. */
   readonly skip?: { readonly count: number; readonly unless: readonly string[] };
-  /** It gives contents only with one of these. */
+  /** Outputs contents only with one of these. */
   readonly with?: readonly string[];
-  /** It gives no contents with one of these, unless there is one of `despite` too. */
+  /** Outputs no contents with one of these, unless one of `despite` is present too. */
   readonly without?: readonly string[];
   readonly despite?: readonly string[];
   /** Options whose value names a path: `-L 1,9:file`. */
@@ -28,7 +28,7 @@ const DIFF: OptionTable = {
 };
 const NAMES_ONLY = ["--name-only", "--name-status", "--stat", "--shortstat", "--numstat", "--summary", "--raw"];
 
-/** As their manuals have them. `git ls-files`, `git log` without a patch and `git rm --cached` give no contents. */
+/** From the manuals. `git ls-files`, `git log` without a patch and `git rm --cached` output no contents. */
 // oxfmt-ignore
 const CONTENTS: Readonly<Record<string, ContentRow | undefined>> = {
   __proto__: null as never,
@@ -64,7 +64,7 @@ function isGit({ words: [name] }: SimpleCommand): boolean {
   return name?.isDynamic === false && /^(?:.*\/)?git$/.test(name.value);
 }
 
-/** The words by which a command of git names what it takes out of git's objects: `HEAD:a`, `-- a`, `a`. */
+/** The words of a git command that name contents of git's objects: `HEAD:a`, `-- a`, `a`. */
 export function contentWords(command: SimpleCommand): readonly ShellWord[] {
   if (!isGit(command)) return NONE;
   const rest = gitSubcommand(command.words);
@@ -82,18 +82,18 @@ const NONE: readonly never[] = [];
 
 export interface Pathspec {
   readonly path: string;
-  /** It begins at the top of the working folder. */
+  /** Relative to the top of the working folder. */
   readonly isTop: boolean;
-  /** Its magic says more than where it begins and whether it leaves out: what it covers cannot be told by its path alone. */
+  /** Its magic is more than `top` and `exclude`, so its path alone does not show what it covers. */
   readonly isPartial: boolean;
 }
 
-/** What a command of git takes for its next commit out of the working folder, deletions included. */
+/** What a git command stages or commits from the working folder, including deletions. */
 export interface Recorded {
-  /** Pathspecs; undefined: all of the working folder. */
+  /** Pathspecs; undefined: the whole working folder. */
   readonly specs: readonly Pathspec[] | undefined;
   readonly excluded: readonly Pathspec[];
-  /** It takes no pathspec that leaves something out. */
+  /** It does not support pathspecs that exclude. */
   readonly isCommit: boolean;
 }
 
@@ -107,7 +107,7 @@ const STASH: OptionTable = { short: "m", long: ["message", "pathspec-from-file"]
 const STASHES = /^(?:push|save)$/;
 const STASH_LOOKS = /^(?:list|show|pop|apply|drop|clear|branch|create|store|export|import)$/;
 
-/** Subcommands that take deletions out of the working folder. */
+/** Subcommands that record deletions in the working folder. */
 // oxfmt-ignore
 const RECORDERS: Readonly<Record<string, { readonly table: OptionTable; read(given: Arguments): Recorded | undefined } | undefined>> = {
   __proto__: null as never,
@@ -117,7 +117,7 @@ const RECORDERS: Readonly<Record<string, { readonly table: OptionTable; read(giv
   stash:  { table: STASH,  read: stashedBy },
 };
 
-/** Undefined where it records no deletion of a file that the command does not see. */
+/** Undefined if it would not record files hidden from the command as deleted. */
 export function recordedBy(command: SimpleCommand): Recorded | undefined {
   if (!isGit(command)) return undefined;
   const rest = gitSubcommand(command.words);
@@ -146,10 +146,10 @@ function stashedBy({ options, operands }: Arguments): Recorded | undefined {
   return recorded(STASHES.test(action?.value ?? "") ? rest : operands, false);
 }
 
-/** `:!a`, `:(top,exclude)a`, `:/a`: what stands before the path of a pathspec. */
+/** `:!a`, `:(top,exclude)a`, `:/a`: the magic before the path of a pathspec. */
 const MAGIC = /^:(?:\(([a-z,:]*)\)|([!^/]+))?/;
 
-/** The path of a pathspec, and what its magic says. */
+/** The path of a pathspec, and its magic. */
 export function readPathspec(value: string): Pathspec & { readonly isExcluded: boolean } {
   const [before = "", words = "", signs = ""] = MAGIC.exec(value) ?? [];
   return {

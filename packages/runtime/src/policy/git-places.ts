@@ -3,17 +3,17 @@ import { isInside } from "../paths/inside.ts";
 import { parseGitConfig } from "./git-config.ts";
 import { isPlainSetting } from "./git-settings.ts";
 
-/** A path that git's configuration names: what lies there runs later, or says what does. */
+/** A path that git's configuration names: the file there runs later, or names what does. */
 export interface NamedByGit {
   /** Absolute. */
   readonly path: string;
-  /** What the caller is told, e.g. "core.hookspath of git's configuration names it". */
+  /** For messages, e.g. "core.hookspath of git's configuration names it". */
   readonly why: string;
-  /** A word of a command that may mean a file or may not: it counts only where a file of that name is. */
+  /** A word of a command that may be a file: it counts only if a file of that name exists. */
   readonly if_exists: boolean;
 }
 
-/** Where a configuration lies and for which working folders it counts. */
+/** Where a configuration is, and which working folders it applies to. */
 export interface ConfigGround {
   /** The folder of the file: includes are relative to it. */
   readonly folder: string;
@@ -22,7 +22,7 @@ export interface ConfigGround {
   readonly home: string;
 }
 
-/** Settings whose value is a path that git reads programs' names from, or runs what lies there. */
+/** Settings whose value is a path to programs, or to a file that names programs. */
 const PATHS: Readonly<Record<string, "worktree" | "file" | undefined>> = {
   __proto__: null as never,
   "core.hookspath": "worktree",
@@ -32,7 +32,7 @@ const PATHS: Readonly<Record<string, "worktree" | "file" | undefined>> = {
   "includeif.path": "file",
 };
 
-/** As githooks(5) has them: a folder of hooks that holds all of a working folder is known by these. */
+/** From githooks(5): if the hooks folder is a whole working folder, only these names count as hooks. */
 // oxfmt-ignore
 const HOOKS = [
   "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-rebase", "post-checkout",
@@ -40,12 +40,12 @@ const HOOKS = [
   "sendemail-validate", "fsmonitor-watchman", "p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change",
 ] as const;
 
-/** Beyond these a configuration is nobody's work. */
+/** No real configuration has more. */
 const MOST = 500;
 
 /**
- * What a configuration names of the file system. Of a setting that is not known to be plain every word that can be a path
- * counts: whether a filter, an alias, a pager or a monitor, git runs it, and what it is given it may run.
+ * The paths that a configuration names. In a setting that is not known to be harmless, every word that can be a path
+ * counts: git runs filters, aliases, pagers and monitors, and these may run their arguments.
  */
 export function placesInConfig(text: string, ground: ConfigGround): readonly NamedByGit[] {
   const found: NamedByGit[] = [];
@@ -80,7 +80,7 @@ function pathsOf(key: string, value: string, ground: ConfigGround): readonly Nam
   });
 }
 
-/** Words of a command line, without what the shell does with them: `!f() { ./a.sh "$1"; }; f` has `./a.sh`. */
+/** Words of a command line, without shell parsing: `!f() { ./a.sh "$1"; }; f` contains `./a.sh`. */
 function wordsOf(value: string): readonly string[] {
   return value
     .split(/[\s'"`;|&<>(){}$!]+/)

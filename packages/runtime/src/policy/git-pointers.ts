@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 
 /**
- * Where a `.git` file or a `commondir` leads, given with its folder: an absolute path, as text. Undefined where git
- * would not take it for one, or might take it for another.
+ * The target of a `.git` file or a `commondir` in the given folder: an absolute path, as text. Undefined if git would
+ * reject it or might read it differently.
  */
 export function pointedTo(text: string, folder: string): string | undefined {
   const path = text.replace(/^gitdir: /, "").replace(/[\r\n]+$/, "");

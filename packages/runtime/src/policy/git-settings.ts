@@ -1,12 +1,12 @@
 import { parseGitConfig } from "./git-config.ts";
 import type { GitSetting } from "./git-config.ts";
 
-/** Whether a folder that a configuration names as its work tree may be one. */
+/** Whether a folder that a configuration names as its work tree is acceptable. */
 type IsWorkTree = (path: string) => boolean;
 
 /**
- * Whether what a configuration of git became can make git run nothing that it did not run before: both can be read, and
- * all that differs are settings that are known and harmless. What is not known stays as it was, in its order.
+ * Whether a changed git configuration makes git run nothing new: both versions can be parsed, and only settings known
+ * to be harmless differ. Unknown settings must stay the same, in the same order.
  */
 export function addsOnlyPlain(before: string, after: string, isWorkTree: IsWorkTree = () => false): boolean {
   const old = othersIn(before, isWorkTree);
@@ -26,11 +26,11 @@ const SWITCH = matching(/^(?:true|false|yes|no|on|off|\d{1,9}|)$/i);
 const OFF = matching(/^(?:false|no|off|0)$/i);
 const WORD = matching(/^[a-z0-9][a-z0-9._-]*$/i);
 const NUMBER = matching(/^-?\d{1,12}[kmg]?$/i);
-/** Of people: nothing that a program which puts it into a command line would trip over. */
+/** Names of people: nothing that could break a command line that contains it. */
 const TEXT = matching(/^[^\0-\x1f\x7f`$;|&<>\\]*$/u);
-/** A list of words, as colours are. */
+/** A list of words, such as colours. */
 const WORDS = matching(/^[a-z0-9#][a-z0-9#., -]*$/i);
-/** Of branches: no option, no address. */
+/** Branch names: not an option, not an address. */
 const NAME = matching(/^(?![-/])(?!.*(?:\.\.|@\{|::))[^\0-\x1f\x7f ~^:?*[\\]+$/u);
 const REFSPEC = matching(/^[+^]?(?!-)[^\0-\x1f\x7f ~?[\\]*$/u);
 
@@ -38,17 +38,17 @@ function matching(pattern: RegExp): Values {
   return (value) => pattern.test(value);
 }
 
-/** Schemes for which git itself has the program. Any other is the name of a program: `foo://` runs git-remote-foo. */
+/** Schemes that git handles itself. Any other names a program: `foo://` runs git-remote-foo. */
 const ADDRESS = /^(?:(?:https?|ssh|git|file|git\+ssh|ssh\+git):\/\/)(?!-)(?![^/]*@-)[^\0-\x1f\x7f \\]*$/iu;
 const SHORT_ADDRESS = /^(?!-)(?:[\w.-]+@)?(?!-)[\w.-]+:(?!:)(?!-)[^\0-\x1f\x7f\\]*$/u;
 const LOCAL_PATH = /^(?!-)(?!.*::)[^\0-\x1f\x7f:]+$/u;
 
-/** Where git fetches from or pushes to: none that names a program (`ext::sh -c …`), or an option of ssh. */
+/** An address to fetch from or push to that names no program (`ext::sh -c …`) and no ssh option. */
 function isPlainAddress(value: string): boolean {
   return ADDRESS.test(value) || (!value.includes("://") && (SHORT_ADDRESS.test(value) || LOCAL_PATH.test(value)));
 }
 
-/** Settings by name, `*` for what stands between the first and the last dot. What is not here is not known. */
+/** Settings by name; `*` is the part between the first and the last dot. Settings not listed here are unknown. */
 // oxfmt-ignore
 const PLAIN: readonly (readonly [names: string, values: Values])[] = [
   ["core.repositoryformatversion",                                             matching(/^[01]$/)],
@@ -88,7 +88,7 @@ const PLAIN: readonly (readonly [names: string, values: Values])[] = [
   ["receive.denycurrentbranch receive.denynonfastforwards receive.denydeletes lfs.repositoryformatversion",        matching(/^(?:true|false|refuse|warn|ignore|[01])$/)],
 ];
 
-/** Of these every name is plain. */
+/** Sections in which every setting is harmless. */
 const PLAIN_SECTIONS: Readonly<Record<string, Values | undefined>> = {
   __proto__: null as never,
   color: WORDS,
@@ -98,14 +98,14 @@ const PLAIN_SECTIONS: Readonly<Record<string, Values | undefined>> = {
 
 const plainByName = new Map(PLAIN.flatMap(([names, values]) => names.split(" ").map((name) => [name, values])));
 
-/** Whether a setting, its key as the reader gives it, is known to make git run nothing. */
+/** Whether a setting, with its key as parsed, is known to make git run nothing. */
 export function isPlainSetting({ key, value = "true" }: GitSetting, isWorkTree: IsWorkTree = () => false): boolean {
   const first = key.indexOf(".");
   const last = key.lastIndexOf(".");
   if (first < 0) return false;
   const section = key.slice(0, first);
   const between = key.slice(first + 1, Math.max(first + 1, last));
-  // Names of remotes and branches end up in command lines and in names of files.
+  // Names of remotes and branches end up in command lines and file names.
   if (between.startsWith("-") || /[\0-\x1f\x7f]/.test(between)) return false;
   if (key === "core.worktree") return isWorkTree(value);
   const whole = PLAIN_SECTIONS[section];
@@ -114,7 +114,7 @@ export function isPlainSetting({ key, value = "true" }: GitSetting, isWorkTree: 
   return plainByName.get(name)?.(value) === true;
 }
 
-/** A key as it is typed, in the form that the reader gives. */
+/** A key as typed, in the form of the parser. */
 export function settingKey(typed: string): string {
   const first = typed.indexOf(".");
   const last = typed.lastIndexOf(".");

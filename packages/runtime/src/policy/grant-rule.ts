@@ -4,19 +4,19 @@ import { asGlob } from "../paths/as-glob.ts";
 
 export type WiderPattern = Exclude<GrantPattern, { kind: "exact" }>;
 export type CommandGrant = Extract<GrantPattern, { kind: "command" }>;
-/** Those that mean what a rule means. */
+/** Grants that a rule can express. */
 export type RuledPattern = Exclude<WiderPattern, CommandGrant>;
 
 /**
- * The rule that says in a configuration what a grant says; undefined where no rule can: of one exact call, and of a
- * command that is bound to places or addresses.
+ * The configuration rule equivalent to a grant; undefined if no rule can express it: for one exact call, and for a
+ * command bound to paths or addresses.
  */
 export function ruleFor(pattern: GrantPattern): PolicyRule | undefined {
   if (pattern.kind === "exact") return undefined;
   if (pattern.kind !== "command") return toRule(pattern);
   const { tool, bounds } = pattern;
   const words = bounds?.words.map(({ word }) => word) ?? [];
-  // A rule's words are parted by spaces, and `*` stands for others.
+  // In a rule, spaces separate words, and `*` is a wildcard.
   if (words.length === 0 || words.some((word) => word === undefined || !/^[^\s*]+$/.test(word))) return undefined;
   return { effect: "allow", tool: asGlob(tool), command: words.join(" ") };
 }

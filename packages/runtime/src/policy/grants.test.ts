@@ -56,11 +56,11 @@ const OFFERED: readonly { given: GivenCall; words: readonly string[] }[] = [
   { given: bash("curl -d x https://example.com/a", true), words: ["`curl -d x https://example.com/a` in `/work` with the network, with any options that change only its output"] },
   { given: file("write", "/work/src/a.ts"),            words: ["any `write` on `/work/src/a.ts`", "any `write` below `/work/src`"] },
   { given: file("write", "/work/a.ts"),                words: ["any `write` on `/work/a.ts`"] },
-  { given: file("remove", "/work/src/a.ts"),           words: ["any `remove` on `/work/src/a.ts`, deleting included", "any `remove` below `/work/src`, deleting included"] },
+  { given: file("remove", "/work/src/a.ts"),           words: ["any `remove` on `/work/src/a.ts`, including deletion", "any `remove` below `/work/src`, including deletion"] },
   { given: file("write", "/work/src/a/b", "/work/src/c"), words: ["any `write` below `/work/src`"] },
   { given: file("write", "/work/src/a", "/work/src/a"), words: ["any `write` on `/work/src/a`", "any `write` below `/work/src`"] },
-  { given: { tool: "webfetch", url: "https://example.com/a", risk: "high" }, words: ["any `webfetch` to `example.com`, whatever it sends"] },
-  { given: { tool: "plugin", risk: "high" },           words: ["any `plugin`, with whatever arguments"] },
+  { given: { tool: "webfetch", url: "https://example.com/a", risk: "high" }, words: ["any `webfetch` to `example.com`, with any content"] },
+  { given: { tool: "plugin", risk: "high" },           words: ["any `plugin`, with any arguments"] },
 ];
 
 for (const { given, words } of OFFERED) {

@@ -14,16 +14,16 @@ import type { CommandGrant, RuledPattern, WiderPattern } from "./grant-rule.ts";
 import { findRule } from "./rules.ts";
 import { isChange } from "./verdict.ts";
 
-/** What a grant is held against, beside the facts of the call. */
+/** What a grant is compared with, in addition to the facts of the call. */
 export interface GrantGround {
-  /** Of the call, without what the files hold. */
+  /** Digest of the call, without file contents. */
   readonly call_digest: string;
   readonly workspace: Places;
 }
 
 /**
- * What a person may grant for longer than this one call, the narrowest first (spec 3, Approval). The first is always
- * `exact`. `words` leave out for how long, which the scope of the answer says; names in them are as they were given.
+ * What a user may grant beyond this one call, narrowest first (spec 3, Approval). The first is always `exact`. `words`
+ * do not mention the duration, which is the scope of the answer; names in them are as given.
  */
 export function offersFor(call: CallFacts, ground: GrantGround): readonly GrantOffer[] {
   const exact: GrantOffer = {
@@ -62,7 +62,7 @@ function domainOffers(call: CallFacts): readonly GrantOffer[] {
   const { name: tool } = call.tool;
   const domain = onlyHost(call);
   if (domain === undefined) return [];
-  const words = `any \`${tool}\` to \`${domain}\`, whatever it sends`;
+  const words = `any \`${tool}\` to \`${domain}\`, with any content`;
   return [{ offer: "domain", words, pattern: { kind: "domain", tool, domain } }];
 }
 
@@ -72,7 +72,7 @@ function pathOffers(call: CallFacts, roots: readonly string[]): readonly GrantOf
   const more = deletes ? { deletes } : {};
   const path = onlyPath(call);
   const folder = commonFolder(call, roots);
-  const also = deletes ? ", deleting included" : "";
+  const also = deletes ? ", including deletion" : "";
   const offers: GrantOffer[] = [];
   if (path !== undefined) {
     const pattern: GrantPattern = { kind: "path", tool, path: asGlob(path), ...more };
@@ -87,13 +87,13 @@ function pathOffers(call: CallFacts, roots: readonly string[]): readonly GrantOf
 
 function toolOffers({ tool: { name, permission_class } }: CallFacts): readonly GrantOffer[] {
   if (permission_class !== "generic") return [];
-  const words = `any \`${name}\`, with whatever arguments`;
+  const words = `any \`${name}\`, with any arguments`;
   return [{ offer: "tool", words, pattern: { kind: "tool", tool: name } }];
 }
 
 /**
- * Whether a grant lets a call through that would be asked for: all of its commands, paths and addresses have to be
- * meant. Rules' own matcher decides, so a pattern means the same in both.
+ * Whether a grant covers a call that needs approval: it must match all of its commands, paths and addresses. Uses the
+ * matcher of the rules, so a pattern means the same in both.
  */
 export function covers(pattern: GrantPattern, call: CallFacts, ground: GrantGround): boolean {
   if (pattern.kind === "exact") return pattern.call_digest === ground.call_digest;
@@ -109,14 +109,14 @@ function isBoundCommand(pattern: CommandGrant, { tool, commands = [] }: CallFact
   return commands.length > 0 && commands.every((each) => isWithin(bounds, each, workspace));
 }
 
-/** What only a yes to the very call is good for: no pattern says how much more it would let through. */
+/** Calls that can only be approved one by one: a pattern would not show how much more it allows. */
 function isExactOnly(call: CallFacts, workspace: Places): boolean {
   const changesLater = call.touches.some(({ access, real }) => isChange(access) && findLaterPlace(real, workspace));
   const asksLater = call.commands?.some(({ later }) => later) === true;
   return changesLater || asksLater || call.touches.some(showsHidden) || countChanged(call) > MANY_FILES;
 }
 
-/** Whether the pattern is of the kind that this call's dangers are of. */
+/** Whether the pattern covers the kind of danger that this call has. */
 function speaksOfAll(pattern: WiderPattern, call: CallFacts): boolean {
   const { commands = [], addresses = [], touches } = call;
   switch (pattern.kind) {
@@ -132,7 +132,7 @@ function speaksOfAll(pattern: WiderPattern, call: CallFacts): boolean {
     }
     case "path": {
       const deletes = touches.some(({ access }) => access === "delete");
-      // A high risk without a deletion is one that the paths do not tell of.
+      // A high risk without a deletion has a reason that the paths do not show.
       const isTold = PATH_CLASSES.has(call.tool.permission_class) && (deletes || call.risk !== "high");
       return commands.length + addresses.length === 0 && isTold && (pattern.deletes === true || !deletes);
     }
@@ -143,10 +143,10 @@ function speaksOfAll(pattern: WiderPattern, call: CallFacts): boolean {
   }
 }
 
-/** The classes of tools that do to paths what they are called for, and nothing beyond. */
+/** Classes of tools that only affect the paths in their arguments. */
 const PATH_CLASSES: ReadonlySet<string> = new Set(["file", "generic"]);
 
-/** Remembered, not state: rules are compiled once for each pattern that is kept. */
+/** A cache, not state: rules are compiled once per stored pattern. */
 const configurations = new WeakMap<RuledPattern, { readonly rules: PolicyRule[] }>();
 
 function configurationOf(pattern: RuledPattern): { readonly rules: PolicyRule[] } {

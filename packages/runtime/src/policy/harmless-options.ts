@@ -1,8 +1,8 @@
 /**
- * Options that change what a program prints, never what it does or what it does it to. They may differ between the
- * command that a person agreed to and one that the yes covers. Short ones may stand together (`-nv`); a name that ends
- * with "=" takes a number, behind it or as the next word; one that ends with "=?" a value of which it is not sure that the
- * next word would be it. A row is for a program, or for one with its subcommand.
+ * Options that change what a program prints, never what it does or to what. They may differ between the approved
+ * command and another one that the approval covers. Short options may be combined (`-nv`). A name that ends with "="
+ * takes a number, attached or as the next word; with "=?" it takes a value that counts only if attached. A row is for a
+ * program, or for a program with a subcommand.
  */
 interface HarmlessRow {
   readonly run: string;
@@ -35,11 +35,11 @@ const ROWS: readonly HarmlessRow[] = [
 interface Harmless {
   /** Letters of short options without a value. */
   readonly letters: ReadonlySet<string>;
-  /** Names of those that stand alone. */
+  /** Names of options without a value. */
   readonly plain: ReadonlySet<string>;
-  /** Names of those with a number. */
+  /** Names of options with a number. */
   readonly valued: ReadonlySet<string>;
-  /** Names of those with a word behind "=". */
+  /** Names of options with a word after "=". */
   readonly attached: ReadonlySet<string>;
 }
 
@@ -55,7 +55,7 @@ for (const { run, options } of ROWS) {
 
 const NUMBER = /^\+?\d+[a-zA-Z]?$/;
 
-/** How many words a harmless option takes, its value included; 0 where the word is not known to be one. */
+/** Number of words of a harmless option, including its value; 0 if the word is not known to be one. */
 export function harmlessWords(
   [word, next = ""]: readonly [string, string | undefined],
   [program, subcommand]: readonly [string, string],

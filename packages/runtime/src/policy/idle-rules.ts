@@ -5,7 +5,7 @@ import type { ToolFacts } from "./facts.ts";
 import { isFarther, reachOfPermission } from "./profiles.ts";
 import { compileTool } from "./rule-conditions.ts";
 
-/** Rules that could never have an effect on the tools they name, as problems of a configuration: `rules.0: …`. */
+/** Rules that can never affect the tools they name, as configuration problems: `rules.0: …`. */
 export function findIdleRules(rules: readonly PolicyRule[], tools: readonly ToolFacts[]): readonly string[] {
   return rules.flatMap((rule, index) => {
     const problem = problemOf(rule, tools);
@@ -35,7 +35,7 @@ function list(names: readonly string[]): string {
 
 const FILE_PERMISSIONS = ["fs.read", "fs.write", "fs.delete"] as const satisfies readonly Permission[];
 
-/** What calls of a tool can need: what it declares, and what its paths and commands may add. */
+/** The permissions that calls of a tool can need: those it declares, and those its paths and commands may add. */
 function canUse({ required_permissions, side_effects, permission_class }: ToolFacts): ReadonlySet<Permission> {
   const changesFiles = side_effects.includes("files");
   if (required_permissions.includes("proc.exec") && changesFiles) return new Set(PERMISSIONS);
@@ -44,7 +44,7 @@ function canUse({ required_permissions, side_effects, permission_class }: ToolFa
   return new Set<Permission>([...required_permissions, ...paths]);
 }
 
-/** To allow one permission is not to allow a call that needs another which reaches as far. */
+/** Allowing one permission does not allow a call that also needs another one of the same reach. */
 function canAllow(permission: Permission, { required_permissions }: ToolFacts): boolean {
   const reach = reachOfPermission(permission);
   return required_permissions.every((each) => each === permission || isFarther(reach, reachOfPermission(each)));

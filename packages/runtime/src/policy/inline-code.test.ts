@@ -44,7 +44,7 @@ const RUNS_UNKNOWN = [
   `python3 -c "import os; os.removedirs('/home/dev/other')"`, `python3 -c "open('/etc/passwd','w').close()"`, `python3 -c "import os; fd=os.open('/etc/passwd', os.O_TRUNC|os.O_WRONLY)"`,
   `ruby -e 'FileUtils.remove_entry("/etc")'`, `ruby -rfileutils -e 'FileUtils.rm_r Dir["/home/*"]'`, `perl -MFile::Path -e 'rmtree("/")'`, `perl -e 'for (glob("/etc/*")) { unlink $_ }'`,
   `php -r 'rename("/etc","/x");'`, `php -r 'file_put_contents("/etc/passwd","");'`, `deno eval 'for (const e of Deno.readDirSync("/")) Deno.removeSync("/"+e.name,{recursive:true})'`,
-  `perl -pe 's{(a very long pattern that nobody would ever write like this, only to put the flags as far away from the beginning as it can)}{$1}gee'`,
+  `perl -pe 's{(a very long pattern that no one would ever write like this, only to put the flags as far away from the beginning as it can)}{$1}gee'`,
   `python3 -c "import code; code.interact()" <<<'x'`, `python3 -c "import code; code.interact()" < x`, `python3 -c "import code; code.InteractiveConsole().interact()" < x`, "python3 -i -c 1 < x",
   `python3 -ic "1" < x`, `python3 -c "import pdb; pdb.set_trace()" < x`, "python3 -m pdb a.py < x", "python3 -m code < x", `python3 -c "import sys; exec(sys.stdin.read())" < x`,
   `python3 -c "exec(open('x').read())"`, `python3 -c "import os; os.execvp(os.environ['X'], ['a'])"`, `python3 -c "exec(input())" < x`, `python3 -c "eval(input())" < x`,
@@ -210,6 +210,6 @@ const EVERYDAY = [
   `emacs --batch --eval '(load "./x.el")'`, "sbcl --eval '(print 1)' --quit", `elixir -e 'IO.puts IO.gets("")' < a`, "awk '{print $1}' a",
 ];
 
-test.each(EVERYDAY)("%s asks nobody", (command) => {
+test.each(EVERYDAY)("%s needs no approval", (command) => {
   expect(levelOf(command)).toBe("everyday");
 });

@@ -10,15 +10,15 @@ export function checkRules({ call, settings, rule }: Subject): Verdict | string 
 }
 
 /**
- * The rules of projects that nobody has trusted, after everything else, and heard only where they are stricter than what
- * was decided. One that allows opens nothing: it only says which of the same file's other rules do not mean this call.
+ * The rules of untrusted projects, checked last and applied only where they are stricter than the decision so far. A rule
+ * that allows opens nothing: it only exempts the call from later rules of the same file.
  */
 export function checkProjectRules(subject: Subject): Verdict | string {
   const { projects = NO_PROJECTS } = subject.settings;
   const said = projects.map((project) => judgeProject(project, subject));
   const verdicts = said.filter((each) => typeof each !== "string");
   const strictest = verdicts.find(({ effect }) => effect === "DENY") ?? verdicts[0];
-  return strictest ?? said[0] ?? "No project narrows what the configuration allows";
+  return strictest ?? said[0] ?? "No project restricts what the configuration allows";
 }
 
 const NO_PROJECTS: readonly PolicyLayer[] = [];
@@ -26,7 +26,7 @@ const NO_PROJECTS: readonly PolicyLayer[] = [];
 function judgeProject(project: PolicyLayer, { call, workspace }: Subject): Verdict | string {
   const rule = findRule(call, workspace.roots, project.configuration);
   if (rule === undefined) return "No rule of the project matches";
-  if (rule.effect === "allow") return `The project does not object${placeOf(originOf(project, rule))}`;
+  if (rule.effect === "allow") return `The project's configuration allows it${placeOf(originOf(project, rule))}`;
   const whose = "the project's configuration";
   return judge(rule, { layer: project, toolName: call.tool.name, whose, prefix: "project_" });
 }
@@ -45,7 +45,7 @@ interface Whose {
   readonly toolName: string;
   readonly whose: string;
   readonly prefix: string;
-  /** What it does to what. Left out: the call as a whole is meant. */
+  /** The action and its target. Omitted: the whole call. */
   readonly about?: string;
 }
 
@@ -60,7 +60,7 @@ export function judge(rule: CompiledRule, { layer, toolName, whose, prefix, abou
 // oxfmt-ignore
 const RULE_SAYS = {
   allow:   "allows",
-  confirm: "asks a person before",
+  confirm: "requires approval for",
   deny:    "denies",
 } as const satisfies Record<CompiledRule["effect"], string>;
 

@@ -77,7 +77,7 @@ test("where a project's rule stands is told, trusted or not", () => {
   expect(mergeTrusted(user, projectOf({})).origins).toEqual([{ file: "own.json", line: 3 }, undefined]);
 });
 
-test("of several projects each can tighten, and none takes back what another one says", () => {
+test("each of several projects can tighten, and none can loosen what another one says", () => {
   const rules: readonly PolicyRule[] = [
     { effect: "confirm", tool: "ls" },
     { effect: "deny", risk: "low" },
@@ -116,7 +116,7 @@ test("a project's rule that allows says where it stands, and that it only does n
   expect(checks.at(-1)).toEqual({
     check: "project_rules",
     effect: "PASS",
-    reason: "The project does not object (theirs.json, line 2)",
+    reason: "The project's configuration allows it (theirs.json, line 2)",
   });
 });
 
@@ -133,10 +133,10 @@ const CONFIGURATIONS: readonly { title: string; user: Part; project: Part; untru
   { title: "an allowlist of the user's",      user: { network: { allow: ["a.com"] } }, project: {},                       untrusted: { network: { allow: ["a.com"] } }, trusted: { network: { allow: ["a.com"] } } },
   { title: "digests, which only the user's count", user: { approve: ["1"] },    project: { approve: ["2"] },              untrusted: { approve: ["1"] },    trusted: { approve: ["1"] } },
   { title: "digests of the project's alone",  user: {},                         project: { approve: ["2"] },              untrusted: {},                    trusted: {} },
-  { title: "an order that asks nobody",       user: {},                         project: { reverse_thinking: "instead" }, untrusted: {},                    trusted: { reverse_thinking: "instead" } },
+  { title: "an order without approval",       user: {},                         project: { reverse_thinking: "instead" }, untrusted: {},                    trusted: { reverse_thinking: "instead" } },
   { title: "an order that asks",              user: { reverse_thinking: "instead" }, project: { reverse_thinking: "before" }, untrusted: { reverse_thinking: "before" }, trusted: { reverse_thinking: "before" } },
   { title: "the user's order that asks",      user: { reverse_thinking: "after" }, project: { reverse_thinking: "before" }, untrusted: { reverse_thinking: "after" }, trusted: { reverse_thinking: "before" } },
-  { title: "the user's order that asks nobody", user: { reverse_thinking: "instead" }, project: {},                       untrusted: { reverse_thinking: "instead" }, trusted: { reverse_thinking: "instead" } },
+  { title: "the user's order without approval", user: { reverse_thinking: "instead" }, project: {},                       untrusted: { reverse_thinking: "instead" }, trusted: { reverse_thinking: "instead" } },
 ];
 
 for (const { title, user, project, untrusted, trusted } of CONFIGURATIONS) {
@@ -159,7 +159,7 @@ test("of two profiles the stricter one holds until the project is trusted, and t
   }
 });
 
-test("it is told whose list leaves a tool out", () => {
+test("the reason says whose list leaves a tool out", () => {
   const narrowed = narrowBy(userOf({ tools: ["ls", "write"] }), projectOf({ tools: ["ls"] }));
   expect(decide(callOf(WRITE), WORKSPACE, narrowed).reason).toMatch(/the project's configuration does not list it/);
   expect(decide(callOf(REMOVE), WORKSPACE, narrowBy(userOf({ tools: ["ls"] }), projectOf({}))).reason).toMatch(
@@ -213,7 +213,7 @@ function facts(call: CallFacts, urls: readonly string[] | null, { configuration 
   return { ...call, addresses: urls.map((shown) => ({ shown, verdict: judgeAddress(shown, allow) })) };
 }
 
-test("whatever a project says that nobody trusts, no answer is weaker than without it", () => {
+test("whatever an untrusted project says, no answer is weaker than without it", () => {
   fc.assert(
     fc.property(
       anyCall,

@@ -4,8 +4,8 @@ import { intersectAllowlists } from "./check-address.ts";
 import type { DecisionSettings, PolicyLayer, RuleOrigin } from "./facts.ts";
 
 /**
- * The user's settings with a project's configuration that nobody has trusted: whatever it says, no call gets a weaker
- * answer than without it (spec 3, Trust). What it says of `approve` is not heard at all.
+ * The user's settings narrowed by an untrusted project's configuration: whatever it says, no call gets a weaker answer
+ * than without it (spec 3, Trust). Its `approve` is ignored.
  */
 export function narrowBy(user: DecisionSettings, project: PolicyLayer): DecisionSettings {
   const { profile = user.profile, configuration: theirs } = project;
@@ -18,7 +18,7 @@ export function narrowBy(user: DecisionSettings, project: PolicyLayer): Decision
       ...(theirs.network !== undefined && {
         network: { allow: intersectAllowlists(ours.network?.allow ?? [], theirs.network.allow) },
       }),
-      // The only order that spares a person the question.
+      // "instead" is the only value that skips the user's approval.
       ...(ours.reverse_thinking === "instead" &&
         theirs.reverse_thinking !== undefined && { reverse_thinking: theirs.reverse_thinking }),
     },
@@ -27,8 +27,8 @@ export function narrowBy(user: DecisionSettings, project: PolicyLayer): Decision
 }
 
 /**
- * The user's settings with a project's configuration that the user trusts: its rules are equals of the user's, its
- * allowlist adds to theirs. Both lists of tools and all quotas still hold; `approve` stays the user's own.
+ * The user's settings merged with a trusted project's configuration: its rules rank equal to the user's, and its
+ * allowlist is added. Both tool lists and all quotas still apply; `approve` comes only from the user.
  */
 export function mergeTrusted(user: DecisionSettings, project: PolicyLayer): DecisionSettings {
   const { profile = user.profile, configuration: theirs } = project;
@@ -47,7 +47,7 @@ export function mergeTrusted(user: DecisionSettings, project: PolicyLayer): Deci
   };
 }
 
-/** What of the two holds together, trusted or not. */
+/** What combines the same way, trusted or not. */
 function both(ours: PolicyConfiguration, theirs: PolicyConfiguration): PolicyConfiguration {
   const { tools } = ours;
   return {
@@ -59,7 +59,7 @@ function both(ours: PolicyConfiguration, theirs: PolicyConfiguration): PolicyCon
   };
 }
 
-/** One for each rule, so that those of the next file line up. */
+/** One per rule, so that the origins of the next file stay aligned. */
 function originsOf({ configuration: { rules }, origins = [] }: PolicyLayer): readonly (RuleOrigin | undefined)[] {
   return rules.map((_, index) => origins[index]);
 }

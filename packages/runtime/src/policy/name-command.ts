@@ -16,7 +16,7 @@ interface Naming extends CommandGround {
   readonly later?: boolean;
   /** See `CommandContext`. */
   readonly denylist?: string;
-  /** Where paths really lead. Asked when the places are. */
+  /** Resolves real paths. Called when the places are first used. */
   readonly resolve: ResolveWord;
   /** See `NamedCommand`. */
   readonly tracked?: NamedCommand["tracked"];

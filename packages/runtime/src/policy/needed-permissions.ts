@@ -2,11 +2,11 @@ import type { Access } from "../contract/tool.ts";
 import type { Permission } from "../protocol/call.ts";
 import type { CallFacts, NamedCommand } from "./facts.ts";
 
-/** What a call needs permission for. */
+/** The permissions that a call needs. */
 export interface NeededPermissions {
-  /** It does this, by what its tool declares, what it touches and what its words say. */
+  /** Certain: declared by the tool, or shown by the touched paths and the words of its commands. */
   readonly uses: ReadonlySet<Permission>;
-  /** Programs of which nothing is known may do this. */
+  /** Possible: what unknown programs may do. */
   readonly may: ReadonlySet<Permission>;
 }
 
@@ -18,10 +18,10 @@ export const OF_ACCESS = {
   delete: "fs.delete",
 } as const satisfies Record<Access, Permission>;
 
-/** What any program may do in a sandbox without network. That it reads files is certain. */
+/** What any program may do in a sandbox without network. Reading files is certain. */
 export const UNKNOWN_MAY = ["fs.write", "fs.delete", "git.write"] as const satisfies readonly Permission[];
 
-/** What is in `uses` is not in `may`. */
+/** Permissions in `uses` are not repeated in `may`. */
 export function permissionsOf(call: CallFacts): NeededPermissions {
   const { tool, touches, commands = [] } = call;
   const uses = new Set<Permission>(tool.required_permissions);
@@ -40,7 +40,7 @@ export function permissionsOf(call: CallFacts): NeededPermissions {
   return { uses, may };
 }
 
-/** Whether a call runs a program without naming a command: a script, of which nothing is known. */
+/** Whether a call runs a program without naming a command: a script, whose effects are unknown. */
 export function runsUnnamed({ tool, commands = [] }: CallFacts): boolean {
   const { required_permissions, side_effects } = tool;
   return commands.length === 0 && required_permissions.includes("proc.exec") && side_effects.includes("files");
@@ -48,7 +48,7 @@ export function runsUnnamed({ tool, commands = [] }: CallFacts): boolean {
 
 const NO_NEEDS: NeededPermissions = { uses: new Set(), may: new Set() };
 
-/** Commands for a question that is about something else than what they need. */
+/** Placeholder commands for checks that do not depend on permissions. */
 export function withoutNeeds(commands: readonly NamedCommand[] = []): readonly NamedCommand[] {
   return commands.map(({ parsed, verdict, read_only, folder }) => {
     return { parsed, verdict, read_only, folder, network: false, needs: NO_NEEDS, places: [] };

@@ -100,6 +100,6 @@ const EVERYDAY = [
   "ffmpeg -i a.mp4 b.webm", "convert a.png -resize 50% b.png", "magick a.png b.jpg", "pdflatex paper.tex", "latexmk -pdf paper.tex", "pandoc a.md -o a.html", "hugo server", "jekyll serve", "mkdocs build", "sphinx-build docs out",
 ];
 
-test.each(EVERYDAY)("%s asks nobody", (command) => {
+test.each(EVERYDAY)("%s needs no approval", (command) => {
   expect(levelOf(command)).toBe("everyday");
 });

@@ -18,7 +18,7 @@ function opensOf(text: string, confirmed: boolean) {
 }
 
 // oxfmt-ignore
-const UNASKED: readonly (readonly [string, "settings" | "work" | undefined])[] = [
+const NOT_APPROVED: readonly (readonly [string, "settings" | "work" | undefined])[] = [
   ["git branch -u origin/main",                     "settings"],
   ["git branch -m old new && git remote -v",        "settings"],
   ["git -C a --no-pager remote add x ../y",         "settings"],
@@ -68,8 +68,8 @@ const UNASKED: readonly (readonly [string, "settings" | "work" | undefined])[] =
   ["",                                              undefined],
 ];
 
-for (const [text, git] of UNASKED) {
-  test(`unasked, "${text}" ${git === undefined ? "opens nothing" : `opens git's configuration (${git})`}`, () => {
+for (const [text, git] of NOT_APPROVED) {
+  test(`without approval, "${text}" ${git === undefined ? "opens nothing" : `opens git's configuration (${git})`}`, () => {
     expect(opensOf(text, false)).toEqual(git === undefined ? undefined : { git, paths: [] });
   });
 }

@@ -9,7 +9,7 @@ import type { NamedCommand } from "./facts.ts";
 import { isPlainSetting, settingKey } from "./git-settings.ts";
 import { looksOnly, writesNoFile } from "./read-only-commands.ts";
 
-/** What the commands of a call may change of the files that run later; undefined where that is nothing. */
+/** Which files that run later the commands of a call may change; undefined if none. */
 export function openedPlaces(
   commands: readonly NamedCommand[],
   { confirmed, ...ground }: CommandGround & { readonly confirmed: boolean },
@@ -23,15 +23,15 @@ export function openedPlaces(
 }
 
 /**
- * What a person agreed to, who said yes to exactly this text: git's own files where it sets git up, and what lies where
- * its words lead. What only shows when it runs is not in its words, and stays closed.
+ * What the user's approval of exactly this text opens: git's own files if the text sets git up, and the paths that its
+ * words name. Paths known only at run time are not in the words, and stay closed.
  */
 function confirmedPlaces({ commands }: ParsedShell, ground: CommandGround): OpenedPlaces {
   const paths = new Set(commands.flatMap((command) => pathsOf(command, ground)));
   return commands.some(setsGitUp) ? { git: "all", paths: [...paths] } : { paths: [...paths] };
 }
 
-/** Paths below the roots. A root itself is the whole workspace: naming that is not asking for what runs later in it. */
+/** Paths below the roots. Naming a root, the whole workspace, is not a request to change what runs later in it. */
 function pathsOf(command: SimpleCommand, ground: CommandGround): readonly string[] {
   const words = [...command.words.slice(1), ...command.redirections.map(({ target }) => target)];
   return words.flatMap((word) => {
@@ -46,8 +46,8 @@ function pathsOf(command: SimpleCommand, ground: CommandGround): readonly string
 }
 
 /**
- * What a text may change without anybody's word, because it calls nothing but git, and git does nothing with it but
- * what is known here. Undefined where that is not so, and where the text needs nothing of it.
+ * What a text may change without approval, because it runs only git commands whose effects are known here. Undefined
+ * otherwise, and if the text does not need it.
  */
 function plainGitPlaces({ commands, opaque }: ParsedShell): OpenedPlaces | undefined {
   if (opaque.length > 0 || !commands.some(isGit)) return undefined;
@@ -83,21 +83,21 @@ function kindOf(command: SimpleCommand): Kind | undefined {
   return WORK.has(subcommand) ? "work" : undefined;
 }
 
-/** Git runs no program for these but hooks, whatever the configuration says. */
+/** For these, git runs only hooks, whatever the configuration says. */
 const SETTINGS = new Set(["branch", "remote", "rev-parse"]);
 /** `git remote update`, `git remote add -f`. */
 const FETCHES = /^(?:update|prune|show|set-head|-f|--fetch|-[a-z]*f[a-z]*)$/;
-/** Git runs no program for these where neither hooks nor the configuration name one. */
+/** For these, git runs no program unless hooks or the configuration name one. */
 // oxfmt-ignore
 const WORK = new Set([
   "status", "log", "diff", "show", "add", "commit", "checkout", "switch", "restore", "reset", "stash", "merge", "rebase", "cherry-pick", "revert", "tag",
   "fetch", "pull", "init", "clone", "worktree", "submodule", "mv", "rm", "ls-files", "describe", "symbolic-ref", "update-ref",
 ]);
-/** They name programs, or files that do, or make git work somewhere else. */
+/** Options that name programs, or files that do, or make git work elsewhere. */
 const RISKY_OPTION =
   /^(?:foreach|--(?:template|separate-git-dir|config|upload-pack|receive-pack|exec|ext-diff|textconv|edit|output)(?:[=-].*)?)$/s;
 
-/** `-C folder` and `--no-pager` may stand before the subcommand. */
+/** `-C folder` and `--no-pager` may come before the subcommand. */
 function areHarmless(before: readonly ShellWord[]): boolean {
   return before.every(({ value }, at) =>
     before[at - 1]?.value === "-C" ? !value.startsWith("-") : /^(?:-C|-P|--no-pager)$/.test(value),
@@ -107,7 +107,7 @@ function areHarmless(before: readonly ShellWord[]): boolean {
 const CONFIG_OPTION =
   /^--(?:local|add|get|get-all|get-regexp|list|unset|unset-all|replace-all|bool|int|show-origin|show-scope)$|^-[lz]$/;
 
-/** `git config user.email a@b`: each value that is stored is harmless. */
+/** `git config user.email a@b`: every stored value is harmless. */
 function setsPlain(given: readonly ShellWord[]): boolean {
   const { options, operands } = readArguments(given);
   if (!options.every(({ name }) => CONFIG_OPTION.test(name))) return false;

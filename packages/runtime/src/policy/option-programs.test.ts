@@ -50,6 +50,6 @@ const EVERYDAY = [
   "gpg --verify a.sig", "nano a.txt", "delta --pager=never a b", "ack --pager='less -R' x", "aria2c -o a https://x.y", "restic -r repo ls latest", "erb a.erb", "tar --checkpoint -cf a b", "sort --compress-prog gzip a", "sort --compress-program 'zstd' a",
 ];
 
-test.each(EVERYDAY)("%s asks nobody", (command) => {
+test.each(EVERYDAY)("%s needs no approval", (command) => {
   expect(levelOf(command)).toBe("everyday");
 });

@@ -3,53 +3,53 @@ import type { Glob } from "../paths/glob.ts";
 import { isInside } from "../paths/inside.ts";
 
 /**
- * A row of a table of places. `.ssh` is a name anywhere in a path, `.config/gh` names that follow each other,
- * `~/.npmrc` lies in the home folder, `/etc/shadow` at the top. What lies below a place belongs to it.
+ * A row of a table of places. `.ssh` is a name anywhere in a path, `.config/gh` consecutive names, `~/.npmrc` is in the
+ * home folder, `/etc/shadow` is an absolute path. Everything below a place belongs to it.
  * The last name may be `*.pem` or `id_rsa*`; those before it may be any glob, and `**` any number of names.
  */
 export interface PlaceRow {
-  /** What the caller is told. */
+  /** The reason in messages. */
   readonly why: string;
   readonly paths: readonly string[];
-  /** Endings of names that the last name does not mean, though it matches. */
+  /** Name endings that are excluded although the last name matches. */
   readonly except?: readonly string[];
   /** Names directly below that do not belong to the place. */
   readonly open?: readonly string[];
-  /** Only the place itself, not what lies below. */
+  /** Only the place itself, nothing below it. */
   readonly exact?: boolean;
-  /** Names of folders in which, at any depth, the place means nothing: what they hold is brought by a package manager. */
+  /** Folder names below which, at any depth, the place is ignored: a package manager writes their content. */
   readonly outside?: readonly string[];
-  /** No program obeys it: a command may make one, as installers of packages do. It is closed all the same. */
+  /** No program executes it, so a command may create one, as package installers do. It is still closed. */
   readonly inert?: boolean;
-  /** Its own program rewrites it in everyday work, so a sandbox leaves it writable: what became of it is judged later. */
+  /** Its own program rewrites it in normal use, so a sandbox leaves it writable and the result is checked afterwards. */
   readonly rewritten?: boolean;
 }
 
 export interface Place {
-  /** As the table has it. */
+  /** As written in the table. */
   readonly path: string;
   readonly why: string;
-  /** The name that tells it apart, folded: its first one, but at the top of the machine (`/etc/cron.d`) its last. */
+  /** The most distinctive name, folded: the first one, but for an absolute path (`/etc/cron.d`) the last one. */
   readonly telling: string;
   readonly rewritten: boolean;
 }
 
 export interface PlaceTable {
-  /** The place that a folded absolute path lies in. Only names from the index `from` on can complete a place. */
+  /** The place that contains a folded absolute path. Only names from index `from` on can complete a match. */
   find(path: string, from: number, home: string): Place | undefined;
-  /** Whether a folded name can complete a place at all. Most names cannot, and this says so fast. */
+  /** Whether a folded name can complete a match: a fast filter, since most names cannot. */
   isSuspicious(name: string): boolean;
 }
 
 interface CompiledPlace extends Place {
   readonly inHome: boolean;
-  /** Compiled when it is first needed: most processes meet few of the places. */
+  /** Compiled on first use: most processes meet few of the places. */
   globs(): { readonly place: Glob; readonly open: Glob | undefined };
   readonly except: readonly string[];
   readonly outside: readonly string[];
 }
 
-/** Places by what their last name looks like. A path is scanned once, name by name, against these. */
+/** Places by the shape of their last name. A path is scanned once, name by name, against these. */
 interface Index {
   readonly byName: Map<string, CompiledPlace[]>;
   /** By the ending with its dot: `.pem`. */
@@ -73,7 +73,7 @@ export function compilePlaces(rows: readonly PlaceRow[]): PlaceTable {
 function addPlace(index: Index, path: string, row: PlaceRow): void {
   const folded = path.toLowerCase();
   const inHome = folded.startsWith("~/");
-  // A leading "/" or "~/" ties the first name to the start; without one it may stand at any depth.
+  // A leading "/" or "~/" anchors the first name; without one it matches at any depth.
   const pattern = inHome ? folded.slice(2) : folded.startsWith("/") ? folded.slice(1) : `**/${folded}`;
   const name = pattern.slice(pattern.lastIndexOf("/") + 1);
   const place: CompiledPlace = {
@@ -132,7 +132,7 @@ function findPlace(
   home: string,
   candidatesOf: (name: string) => readonly CompiledPlace[],
 ): Place | undefined {
-  // A place is looked for in the whole path, so once is enough: a path of one name over and over stays linear.
+  // A place is searched in the whole path, so once is enough: a path that repeats one name stays linear.
   let refuted: Set<CompiledPlace> | undefined;
   for (let start = from; start < path.length;) {
     const slash = path.indexOf("/", start);

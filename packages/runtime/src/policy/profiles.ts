@@ -8,12 +8,12 @@ const REACHES = ["look", "change", "run", "reach_out"] as const;
 export type Reach = (typeof REACHES)[number];
 
 /**
- * `hide`: not offered, unless a rule with `offer` has it asked for. `sandboxed`: allowed inside the sandbox, else a person is asked.
- * `in_roots`: allowed as far as paths go, for those are held to the roots; the network is not, so a person is asked.
+ * `hide`: not offered, unless a rule with `offer` makes it available with approval. `sandboxed`: allowed inside the
+ * sandbox, otherwise needs approval. `in_roots`: paths are allowed, since the roots confine them; the network needs approval.
  */
 export type ProfileEffect = "allow" | "hide" | "sandboxed" | "confirm" | "in_roots";
 
-/** Part 3 of the specification, as data. Rules refine these rows; no code names a profile. */
+/** Part 3 of the specification, as data. Rules refine these rows; no code depends on a profile's name. */
 // oxfmt-ignore
 export const PROFILES = {
   readonly:   { look: "allow", change: "hide",  run: "hide",      reach_out: "hide" },
@@ -22,9 +22,9 @@ export const PROFILES = {
 } as const satisfies Record<ProfileName, Record<Reach, ProfileEffect>>;
 
 /**
- * What a call may do beyond its reach, and what each profile says to it. `hidden_names`: to see names that listings keep
- * back; what they name stays closed. `risky_commands`: also those of which it cannot be known what they would do.
- * `network_commands`: they lead to the allowlist only, whoever says yes. `many_files`: more than `MANY_FILES` at once.
+ * What a call may do beyond its reach, and what each profile says to it. `hidden_names`: see names that listings hide;
+ * the files themselves stay closed. `risky_commands`: includes commands whose effect cannot be determined.
+ * `network_commands`: they reach only the allowlist, even when approved. `many_files`: more than `MANY_FILES` at once.
  */
 // oxfmt-ignore
 export const CAUTIONS = {
@@ -34,16 +34,16 @@ export const CAUTIONS = {
   many_files:       { readonly: "hide", guarded: "confirm", autonomous: "allow" },
 } as const satisfies Record<string, Record<ProfileName, ProfileEffect>>;
 
-/** Spec 2, apply_patch: more files than this at once are asked for. */
+/** Spec 2, apply_patch: more files than this at once need approval. */
 export const MANY_FILES = 20;
 
-/** What a call of each reach can do, in words for a reason. */
+/** What a call of each reach can do, for messages. */
 // oxfmt-ignore
 export const DEEDS = {
-  look:      "look at files",
+  look:      "read files",
   change:    "change files",
   run:       "run programs",
-  reach_out: "do what is hard to take back",
+  reach_out: "do what is hard to undo",
 } as const satisfies Record<Reach, string>;
 
 // oxfmt-ignore
@@ -73,7 +73,7 @@ const REACH_OF_ACCESS = {
   delete: "reach_out",
 } as const satisfies Record<Access, Reach>;
 
-/** A tool that says "medium" without a permission to match has said nothing about how far it reaches. */
+/** A tool with risk "medium" and no matching permission has not declared its reach. */
 // oxfmt-ignore
 const REACH_OF_RISK = {
   low:    "look",
@@ -117,17 +117,17 @@ export function reachOfTouches(touches: readonly ResolvedTouch[]): Reach {
   return reach;
 }
 
-/** How far a call does reach, whatever risk it gives itself. */
+/** How far a call reaches, whatever risk it declares. */
 export function reachOfDeeds({ tool, touches }: CallFacts): Reach {
   return farther(reachOfTool(tool), reachOfTouches(touches));
 }
 
-/** The widest of what the tool declares, what the call touches and the risk it gives itself. */
+/** The widest of what the tool declares, what the call touches and the risk it declares. */
 export function reachOfCall(call: CallFacts): Reach {
   return farther(reachOfDeeds(call), REACH_OF_RISK[call.risk]);
 }
 
-/** Never below what the permissions and the touched paths say. */
+/** Never less than the permissions and the touched paths imply. */
 export function riskOfCall(call: CallFacts): Risk {
   const least = RISK_OF_REACH[reachOfDeeds(call)];
   return RISK_ORDER[call.risk] > RISK_ORDER[least] ? call.risk : least;

@@ -1,26 +1,26 @@
 import type { SimpleCommand } from "../shell/parsed-shell.ts";
 
-/** What a command does to a path that its words name. */
+/** The access of a command to a path that its words name. */
 export type Use = "read" | "write" | "delete";
 
-/** What a program does to the paths among its operands. */
+/** The access of a program to the paths among its operands. */
 export interface ProgramRole {
   readonly operands: readonly Use[];
-  /** To the last of several. */
+  /** Access to the last of several. */
   readonly last?: readonly Use[];
-  /** How many operands come first that are not paths: the pattern of `grep`. */
+  /** Number of leading operands that are not paths: the pattern of `grep`. */
   readonly skip?: number;
-  /** Touches nothing but the paths among its words, as long as only `PLAIN_OPTION`s are given. */
+  /** Touches nothing except the paths among its words, if all its options are `PLAIN_OPTION`s. */
   readonly isFlat: boolean;
 }
 
 const ALL: readonly Use[] = ["read", "write", "delete"];
-/** A program that is not in the table may do anything to what it is given. */
+/** A program that is not in the table may do anything to its operands. */
 export const UNKNOWN_ROLE: ProgramRole = { operands: ALL, isFlat: false };
 
 const READ: readonly Use[] = ["read"];
 const WRITE: readonly Use[] = ["write"];
-/** Deleting and moving also change the folder that holds it. */
+/** Deleting and moving also change the parent folder. */
 const REMOVE: readonly Use[] = ["write", "delete"];
 
 const ROLES = new Map<string, ProgramRole>();
@@ -52,11 +52,11 @@ add("cp install", { operands: READ, last: WRITE, isFlat: true });
 add("ln", { operands: READ, last: WRITE, isFlat: false });
 add("mv", { operands: ["read", ...REMOVE], last: WRITE, isFlat: true });
 
-/** Options that let a flat program touch no more than its words name. */
+/** Options with which a flat program touches no more than its words name. */
 const PLAIN_OPTION =
   /^-(?:[1abAEFhilnopqstuvwx]+|[nc]?\d+|-(?:color|colour|help|version|lines|bytes|parents)(?:=.*)?)$/;
 
-/** By the program's name, wherever it lies. */
+/** By the program's name, in whatever folder it is. */
 export function roleOf({ words: [name] }: Pick<SimpleCommand, "words">): ProgramRole {
   return name === undefined || name.isDynamic ? UNKNOWN_ROLE : (ROLES.get(baseName(name.value)) ?? UNKNOWN_ROLE);
 }
@@ -66,8 +66,8 @@ export function baseName(program: string): string {
 }
 
 /**
- * Whether a command touches nothing but the paths that its words name, so that judging the words is judging the
- * command. A program by its path may be another one of the same name.
+ * Whether a command touches nothing except the paths that its words name, so that checking the words is enough. A
+ * program given by its path may be a different one of the same name.
  */
 export function isToldByWords(command: SimpleCommand): boolean {
   const { words, redirections, assignments, folder, isCarrier } = command;

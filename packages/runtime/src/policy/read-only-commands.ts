@@ -8,16 +8,16 @@ const LOOKS = new Set([
   "diff", "cmp", "comm", "nl", "od", "hexdump", "md5sum", "sha1sum", "sha256sum", "seq", "sleep", "expr", "cd", "jq", "hostname",
 ]);
 
-/** Commands of git that only look. */
+/** Read-only git commands. */
 const GIT_LOOKS = new Set(["status", "log", "diff", "show", "blame", "ls-files", "rev-parse", "describe", "shortlog"]);
 const GIT_WRITES = /^--(?:output|ext-diff|textconv|no-index)/;
 
-/** Redirections that write nothing into a file. */
+/** Redirections that write to no file. */
 const NOWHERE = /^(?:\/dev\/(?:null|stdout|stderr)|\d+-?|-)$/;
 
 /**
- * Whether a text is known to change no file: every command of it is. Then there is nothing to look for afterwards. What
- * is not known counts as if it changed something.
+ * Whether every command of a text is known to change no file, so that no search for changes is needed afterwards.
+ * Unknown commands count as changing something.
  */
 export function isReadOnly({ commands, opaque }: ParsedShell): boolean {
   return opaque.length === 0 && commands.length > 0 && commands.every(looksOnly);

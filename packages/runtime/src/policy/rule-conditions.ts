@@ -9,7 +9,7 @@ import { WEIGHTS } from "./rule-weights.ts";
 
 type RuleEffect = PolicyRule["effect"];
 
-/** What a condition adds to the rule's weight; undefined where the call does not meet it. */
+/** What a condition adds to the rule's weight; undefined if the call does not meet it. */
 type ClosenessFor = (call: CallFacts, roots: readonly string[]) => number | undefined;
 
 export const WILDCARD = /[*?[\]{}\\]/;
@@ -26,9 +26,9 @@ function compileName(pattern: string): (name: string) => boolean {
 }
 
 /**
- * A user or a chat: a name, or a glob in which a slash is a character like any other, since names are not paths. Names are
- * compared in one form of Unicode. A rule that allows takes the exact case; one that refuses or asks takes any, and
- * characters that nobody sees do not count: no other spelling of a name gets by it.
+ * A user or a chat: a name, or a glob in which a slash is an ordinary character, since names are not paths. Names are
+ * compared after Unicode normalization. A rule that allows matches the exact case; a rule that denies or asks ignores
+ * case and invisible characters, so that no other spelling of a name evades it.
  */
 export function compilePerson(
   pattern: string,
@@ -41,7 +41,7 @@ export function compilePerson(
   return { isName, matches };
 }
 
-/** Whether a user, chat, model or host is the one meant: a name or a glob as rules have it, in the exact case. */
+/** Whether a user, chat, model or host matches a name or a glob as in rules, with exact case. */
 export function matchPerson(pattern: string): (name: string | undefined) => boolean {
   return compilePerson(pattern, "allow").matches;
 }
@@ -57,7 +57,7 @@ function compileSpelling(pattern: string, form: (text: string) => string): (name
 
 const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** Up and down again is full case folding, but for the final sigma, which has one capital with the other. */
+/** Upper and then lower case equals full case folding, except for the final sigma, which shares its capital with σ. */
 function foldPerson(text: string): string {
   return text.replace(UNSEEN, "").normalize("NFC").toUpperCase().toLowerCase().normalize("NFC").replaceAll("ς", "σ");
 }
@@ -66,7 +66,7 @@ function withoutSlashes(text: string): string {
   return text.replaceAll("/", "\u0001");
 }
 
-/** Which server a tool comes from. A rule that refuses or asks takes any reading of the name, one that allows all. */
+/** The server of a tool. A deny or confirm rule applies if any reading of the name matches, an allow rule if all do. */
 export function compileServer(pattern: string, effect: RuleEffect): { matches(toolName: string): boolean } {
   const isMeant = compileName(pattern);
   return {
@@ -80,7 +80,7 @@ export function compileServer(pattern: string, effect: RuleEffect): { matches(to
 
 const MCP = "mcp__";
 
-/** The `a` of `mcp__a__b`. Of `mcp__a__b__c` it cannot be told whether the server is `a` or `a__b`. */
+/** The `a` of `mcp__a__b`. For `mcp__a__b__c` the server may be `a` or `a__b`. */
 function serversOf(toolName: string): readonly string[] {
   if (!toolName.startsWith(MCP)) return [];
   const servers: string[] = [];
@@ -91,10 +91,10 @@ function serversOf(toolName: string): readonly string[] {
 }
 
 /**
- * Patterns are held against where paths really lead. A rule that allows applies when it covers every touched path, in
- * the exact case; one that refuses or asks applies when it covers any, in any case and spelling, so that no look-alike
- * of a name gets by. To allow a command is to cover all that it touches: what its words name, and nothing else unless
- * the rule names the command as well.
+ * Patterns are matched against real paths. An allow rule applies if it covers every touched path, with exact case; a
+ * deny or confirm rule applies if it covers any, in any case and spelling, so that no look-alike name evades it. To
+ * allow a command, a rule must cover everything it touches: what its words name, and nothing else unless the rule also
+ * names the command.
  */
 export function compilePath(given: string, effect: RuleEffect, { namesCommand = false } = {}): ClosenessFor {
   const pattern = plainPattern(given);
@@ -106,7 +106,7 @@ export function compilePath(given: string, effect: RuleEffect, { namesCommand = 
     { real, names }: Pick<ResolvedTouch, "real" | "names">,
     roots: readonly string[],
   ): number | undefined {
-    if (names !== undefined && effect === "allow") return undefined; // a pattern may stand for more than is covered
+    if (names !== undefined && effect === "allow") return undefined; // a pattern may match more than is covered
     if (isAbsolute) return covers(real, names) ? closeness(literal) : undefined;
     let best: number | undefined;
     for (const root of roots) {
@@ -124,7 +124,7 @@ export function compilePath(given: string, effect: RuleEffect, { namesCommand = 
     if (effect === "allow" && !commands.every((each) => isCovered(each, roots))) return undefined;
     let best: number | undefined;
     for (const touch of touches) {
-      const { skill_folder } = touch; // its files are named from there
+      const { skill_folder } = touch; // its files are relative to it
       const each = closenessOf(touch, skill_folder === undefined ? roots : [...roots, skill_folder]);
       if (each === undefined && effect === "allow") return undefined;
       if (each !== undefined) best = pick(effect, best, each);
@@ -137,7 +137,7 @@ function plainPattern(given: string): string {
   return given.replace(/\/{2,}/g, "/").replace(/^(?:\.\/)+/, "");
 }
 
-/** Whether a pattern can mean something below a folder. */
+/** Whether a pattern can match something below a folder. */
 export function compileBelow(given: string): (folder: string, roots: readonly string[]) => boolean {
   const pattern = plainPattern(given);
   const covers = compileCover(pattern, "deny");
@@ -147,7 +147,7 @@ export function compileBelow(given: string): (folder: string, roots: readonly st
     roots.some((root) => isInside(root, folder) && covers(folder.slice(root.length).replace(/^\//, ""), anything));
 }
 
-/** `conf/secrets` of `conf/secrets/**`; empty where the first name is a wildcard, or stands for a name at any depth. */
+/** `conf/secrets` of `conf/secrets/**`; empty if the first name is a wildcard or matches at any depth. */
 export function literalPath(given: string): string {
   const pattern = plainPattern(given).replace(/\/+$/, "");
   if (!pattern.includes("/")) return "";
@@ -157,8 +157,8 @@ export function literalPath(given: string): string {
 }
 
 /**
- * A rule that allows applies when it covers every command that would run, and all that they do is known; one that
- * refuses or asks applies when it covers any.
+ * An allow rule applies if it covers every command that would run and all their effects are known; a deny or confirm
+ * rule applies if it covers any.
  */
 export function compileCommand(given: string, effect: RuleEffect): ClosenessFor {
   const pattern = commandPattern(given);
@@ -169,12 +169,12 @@ export function compileCommand(given: string, effect: RuleEffect): ClosenessFor 
   };
 }
 
-/** Held against the hosts of the addresses that a call names: a rule that allows has to cover all, others any. */
+/** Matched against the hosts of the addresses that a call names: an allow rule must cover all, others any. */
 export function compileDomain(given: string, effect: RuleEffect): ClosenessFor {
   const isMeant = compileName(given.toLowerCase());
   const weight = closeness(literalLength(given));
   return ({ addresses = [] }) => {
-    // An address that the allowlist does not have is refused already, whatever rules say.
+    // An address that is not on the allowlist is refused anyway, whatever rules say.
     const isCovered = addresses.map(({ verdict }) => verdict.effect === "ALLOW" && isMeant(verdict.target.host));
     if (effect !== "allow") return isCovered.includes(true) ? weight : undefined;
     return isCovered.length > 0 && !isCovered.includes(false) ? weight : undefined;
@@ -189,17 +189,17 @@ function closeness(characters: number): number {
   return WEIGHTS.close + characters * WEIGHTS.character;
 }
 
-/** Where a rule covers several paths, or one under several roots: the careful end. */
+/** If a rule covers several paths, or one under several roots: the stricter weight. */
 function pick(effect: RuleEffect, one: number | undefined, other: number): number {
   if (one === undefined) return other;
   return effect === "allow" ? Math.min(one, other) : Math.max(one, other);
 }
 
-/** Whether a path is meant; with `names`, whether a path below it that they match could be. */
+/** Whether a path matches; with `names`, whether a path below it that they match could. */
 type Covers = (path: string, names?: readonly string[]) => boolean;
 
 function compileCover(pattern: string, effect: RuleEffect): Covers {
-  // The root itself, and the top of the machine: no glob stands for these two alone.
+  // The root itself, and `/`: no glob matches only these two.
   if (pattern === "" || pattern === ".") return (path, names) => path === "" && names === undefined;
   if (pattern === "/") return (path, names) => path === "/" && names === undefined;
   const exact = compileAnchored(pattern);

@@ -1,5 +1,5 @@
 /**
- * What each condition adds to how specific a rule is. Each outweighs all below it together, so the most telling
+ * What each condition adds to the specificity of a rule. Each outweighs all below it together, so the most specific
  * condition decides and further ones only refine; of two paths the one with more literal characters is closer.
  */
 // oxfmt-ignore

@@ -22,7 +22,7 @@ import { WEIGHTS } from "./rule-weights.ts";
 /** Among rules that are equally specific. */
 const STRICTNESS = { allow: 0, confirm: 1, deny: 2 } as const satisfies Record<PolicyRule["effect"], number>;
 
-/** The conditions of a rule, in the order in which a rule is told. */
+/** The conditions of a rule, in the order of its description. */
 // oxfmt-ignore
 const CONDITIONS = ["tool", "permission", "risk", "path", "command", "domain", "mcp_server", "chat", "user"] as const;
 
@@ -33,24 +33,24 @@ export interface CompiledRule {
   /** "rule:3 (deny tool=ls path=secret/**)": counted from 1. */
   readonly id: string;
   readonly reason: string | undefined;
-  /** It speaks of certain commands. */
+  /** It has a condition on commands. */
   readonly namesCommand: boolean;
-  /** The names of the path pattern, in the form in which names are compared. */
+  /** The names of the path pattern, folded for comparison. */
   readonly pathNames?: readonly string[];
-  /** What of the path pattern is spelled out, up to its first wildcard. */
+  /** The literal part of the path pattern, up to its first wildcard. */
   readonly literalPath?: string;
-  /** Whether the path pattern can mean something below a folder. */
+  /** Whether the path pattern can match something below a folder. */
   readonly mayCoverBelow?: (folder: string, roots: readonly string[]) => boolean;
   readonly permission?: Permission;
-  /** The tool that it offers also where the profile does not. */
+  /** The tool that it offers even if the profile does not. */
   readonly offers?: string;
-  /** Whether it speaks of this tool, server, chat, user and risk, whatever the call touches. */
+  /** Whether it matches this tool, server, chat, user and risk, whatever the call touches. */
   concerns(call: CallFacts): boolean;
-  /** How specific the rule is for this call; undefined where it does not apply. */
+  /** How specific the rule is for this call; undefined if it does not apply. */
   specificityFor(call: CallFacts, facts: RuleFacts): number | undefined;
 }
 
-/** What of a call several rules ask for. */
+/** Facts of a call that several rules use. */
 interface RuleFacts {
   readonly risk: Risk;
   readonly roots: readonly string[];
@@ -65,7 +65,7 @@ export function findRule(
   return findRuleAmong(rulesOf(configuration), call, roots);
 }
 
-/** The same among some of the rules. */
+/** Like `findRule`, among some of the rules. */
 export function findRuleAmong(
   rules: readonly CompiledRule[],
   call: CallFacts,
@@ -87,13 +87,13 @@ export function findRuleAmong(
   return best;
 }
 
-/** Whether a rule spells out the name that tells a place: `.git/**` does so for `.git/hooks`, `**` and `src/**` do not. */
+/** Whether a rule contains the distinctive name of a place: `.git/**` does for `.git/hooks`, `**` and `src/**` do not. */
 export function namesPlace({ pathNames = [] }: CompiledRule, place: Place): boolean {
   const glob = compileGlob(place.telling);
   return pathNames.some((name) => name === place.telling || (!WILDCARD.test(name) && glob.matches(name)));
 }
 
-/** Remembered, not state: the same configuration always compiles to the same. */
+/** A cache, not state: the same configuration always compiles to the same. */
 const rulesByConfiguration = new WeakMap<Pick<PolicyConfiguration, "rules">, readonly CompiledRule[]>();
 
 /** The rules of a configuration in their order. */
@@ -109,14 +109,14 @@ function compileRule(rule: PolicyRule, index: number): CompiledRule {
   try {
     return compileReadable(rule, index);
   } catch {
-    // A glob that is too long or stands for too much. What it would refuse is not known, so everything is refused.
+    // A glob that is too long or too broad. What it would deny is unknown, so everything is denied.
     return {
       effect: "deny",
       index,
       id: idOf(rule, index),
-      reason: `Rule ${index + 1} of the configuration cannot be read: its pattern is too long or stands for too much`,
+      reason: `Rule ${index + 1} of the configuration cannot be read: its pattern is too long or too broad`,
       namesCommand: false,
-      concerns: () => false, // it refuses the call itself
+      concerns: () => false, // it denies the call itself
       specificityFor: () => (rule.effect === "allow" ? undefined : Infinity),
     };
   }
@@ -186,15 +186,15 @@ function idOf(rule: PolicyRule, index: number): string {
 }
 
 /**
- * A call needs what its tool declares, what its touches say, and what its commands do. To allow one permission is not
- * to allow a call that needs another which reaches as far, nor a command of which not all is known.
+ * A call needs what its tool declares, what its touched paths imply, and what its commands do. Allowing one permission
+ * does not allow a call that also needs another one of the same reach, or a command with unknown effects.
  */
 function appliesToPermission(permission: Permission, effect: PolicyRule["effect"], call: CallFacts): boolean {
   const { uses, may } = permissionsOf(call);
   if (effect === "confirm") return uses.has(permission) || may.has(permission);
   if (!uses.has(permission)) return false;
   if (effect === "deny") return true;
-  // What programs may do of which nothing is known is what `proc.exec` stands for, and nothing else does.
+  // Only `proc.exec` covers what unknown programs may do.
   if (may.size > 0 && permission !== "proc.exec") return false;
   const reach = reachOfPermission(permission);
   return [...uses].every((each) => each === permission || isFarther(reach, reachOfPermission(each)));

@@ -1,6 +1,6 @@
 import type { PlaceRow } from "./places.ts";
 
-/** A place with who reads it, when, and where that is documented. `npm run docs` makes docs/run-later.md of the table. */
+/** A place, who reads it and when, and the documentation. `npm run docs` generates docs/run-later.md from the table. */
 interface LaterRow extends PlaceRow {
   readonly reader: string;
   /** Manual pages by name and section, other documentation by its title. */
@@ -8,14 +8,14 @@ interface LaterRow extends PlaceRow {
 }
 
 /**
- * Files that a program runs or obeys later, without a person asking for it: changing them needs approval, also inside the
+ * Files that a program runs or obeys later, without a user's request: changing them needs approval, also inside the
  * workspace (spec 3, Paths). Each row names the documentation that describes its files: add a name together with its
  * source, and remove one that no source supports.
  *
- * Left out: files that people run on purpose (package.json, Makefile, tests, sources, settings of linters that are code),
- * files that programs write at each run (`*.pth`, `.bsp`, `.merlin`), and `.gitmodules`, from which git takes no command.
- * A folder that git takes for a repository by its contents has no name to list: see `looksLikeRepository`. What git's own
- * configuration names is in `git-places.ts`.
+ * Not listed: files that people run on purpose (package.json, Makefile, tests, sources, linter settings that are code),
+ * files that programs write at each run (`*.pth`, `.bsp`, `.merlin`), and `.gitmodules`, from which git runs no command.
+ * A folder that git treats as a repository by its contents has no name to list: see `looksLikeRepository`. Paths named by
+ * git's own configuration are in `git-places.ts`.
  */
 // oxfmt-ignore
 export const RUN_LATER = [
@@ -36,7 +36,7 @@ export const RUN_LATER = [
     reader: "git, where `.git` is a file",
     source: "gitrepository-layout(5), gitfile",
     paths: [".git"], exact: true },
-  { why: "git goes on with what it says",
+  { why: "git runs it on continue",
     reader: "`git rebase --continue`",
     source: "git-rebase(1), exec",
     paths: [".git/**/rebase-merge/git-rebase-todo"], rewritten: true },
@@ -113,11 +113,11 @@ export const RUN_LATER = [
     reader: "sshd, rshd and Kerberos, at each login from another machine",
     source: "sshd(8), FILES; k5login(5)",
     paths: [".rhosts", ".shosts", ".k5login", ".k5users", "/etc/hosts.equiv", "/etc/ssh/sshrc"] },
-  { why: "the system runs it by itself",
+  { why: "the system runs it automatically",
     reader: "systemd, launchd, the dynamic linker, udev, init and the mail server, at their own times",
     source: "systemd.unit(5); tmpfiles.d(5); launchd.plist(5); ld.so(8); udev(7); interfaces(5); aliases(5); LSB init scripts",
     paths: [".config/systemd/user", ".local/share/systemd/user", "Library/LaunchAgents", "Library/LaunchDaemons", "/etc/systemd", "/etc/init.d", "/etc/ld.so.preload", "/etc/ld.so.conf.d", "/etc/udev/rules.d", "/etc/rc.local", ".config/user-tmpfiles.d", "/etc/tmpfiles.d", "/etc/rc.d", "/etc/network/interfaces", "/etc/aliases"] },
-  { why: "the system runs it by itself",
+  { why: "the system runs it automatically",
     reader: "systemd, init, PAM, polkit, D-Bus, the kernel, the network, APT and logrotate, at their own times",
     source: "systemd.unit(5); inittab(5); ld.so(8); pam.d(5); polkit(8); dbus-daemon(1); modprobe.d(5); modules-load.d(5); sysctl.d(5); kernel-install(8); initramfs-tools(7); NetworkManager-dispatcher(8); dhclient-script(8); pppd(8); acpid(8); apt.conf(5); update-motd(5); logrotate(8)",
     paths: ["/usr/lib/systemd", "/lib/systemd", "/etc/inittab", "/etc/ld.so.conf", "/etc/pam.d", "/etc/polkit-1", "/etc/dbus-1", "/etc/modprobe.d", "/etc/modules-load.d", "/etc/sysctl.d", "/etc/kernel", "/etc/initramfs-tools", "/etc/NetworkManager/dispatcher.d", "/etc/dhcp", "/etc/ppp", "/etc/acpi", "/etc/apt/apt.conf.d", "/etc/update-motd.d", "/etc/logrotate.d"] },
@@ -238,13 +238,13 @@ export const RUN_LATER = [
     reader: "agents and clients of MCP, when they start",
     source: "Model Context Protocol docs, Connect to local servers; vercel-labs/skills README, Supported agents; Rulesync docs; Claude Code docs, managed settings; Codex docs, /etc/codex; ralphex README; Codev docs, afx cron",
     paths: [".mcp", "mcp.json", "mcp-config.json", "mcp_config.json", "claude_desktop_config.json", ".config/agents", ".config/amp", ".config/opencode", ".config/goose", ".config/crush", ".config/devin", ".config/kimchi", ".snowflake/cortex", ".ralphex", ".codev", ".af-cron", ".config/muse", "/etc/claude-code", "/etc/codex"] },
-  // Agents, when they start or touch a file beside it: what it says is taken for the person's word.
-  { why: "agents take orders from it",
-    reader: "agents, when they start or touch a file beside it: taken for the person's word",
+  // Agents, when they start or touch a file beside it: what it says is read as the user's instructions.
+  { why: "agents take instructions from it",
+    reader: "agents, when they start or touch a file beside it: read as the user's instructions",
     source: "agents.md; docs of Claude Code (memory), Gemini CLI, Qwen Code, Crush, Warp, Codex, Reasonix, Cursor (BugBot), Replit, iFlow, Kimi, OpenClaw (workspace files), Pi, Hermes; Rulesync docs",
     paths: ["AGENTS.md", "AGENTS.*.md", "AGENT.md", "CLAUDE.md", "CLAUDE.*.md", "GEMINI.md", "GEMINI.*.md", "QWEN.md", "QWEN.*.md", "CRUSH.md", "CRUSH.*.md", "WARP.md", "CODEX.md", "OPENCODE.md", "REASONIX.md", "BUGBOT.md", "REPLIT.md", "IFLOW.md", "KIMI.md", "SOUL.md", "HEARTBEAT.md", "APPEND_SYSTEM.md", ".hermes.md", ".review-agent.md", "airules.md"], outside: ["node_modules", "site-packages"] },
-  { why: "agents take orders from it",
-    reader: "agents, when they start or touch a file beside it: taken for the person's word",
+  { why: "agents take instructions from it",
+    reader: "agents, when they start or touch a file beside it: read as the user's instructions",
     source: "docs of Cursor, Cline, Windsurf, Roo Code, Kilo Code, Zed, Goose, Augment, Continue, OpenHands: rules; GitHub Copilot docs and VS Code docs, custom instructions, prompt files, chat modes, agents, skills",
     paths: [".cursorrules", ".clinerules*", ".windsurfrules", ".roorules*", ".kilocoderules*", ".rules", ".goosehints", ".augment-guidelines", ".continuerules", ".openhands_instructions", ".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/chatmodes", ".github/agents", ".github/skills", ".github/git-commit-instructions.md"] },
 ] as const satisfies readonly LaterRow[];

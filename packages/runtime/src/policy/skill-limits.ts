@@ -1,11 +1,11 @@
 import type { WorkspaceContext } from "./facts.ts";
 
-/** What skills leave of the tools and commands: a part of the context of every decision. */
+/** The tools and commands that skills allow: a part of the context of every decision. */
 export type SkillLimits = Pick<WorkspaceContext, "skill_names" | "skill_tools" | "skill_commands">;
 
 type Commands = readonly (readonly string[])[];
 
-/** What both leave. A skill that is active beside another can only narrow further. */
+/** What both allow. A second active skill can only narrow further. */
 export function narrowFurther(one: SkillLimits, other: SkillLimits): SkillLimits {
   const names = [...new Set([...(one.skill_names ?? []), ...(other.skill_names ?? [])])];
   const tools = common(one.skill_tools, other.skill_tools, (left, right) =>
@@ -19,12 +19,12 @@ export function narrowFurther(one: SkillLimits, other: SkillLimits): SkillLimits
   };
 }
 
-/** Undefined leaves everything. */
+/** Undefined allows everything. */
 function common<T>(one: T | undefined, other: T | undefined, both: (one: T, other: T) => T): T | undefined {
   return one === undefined || other === undefined ? (one ?? other) : both(one, other);
 }
 
-/** Each list is of first words: where one goes on from the other, the longer one is what both leave. */
+/** Each list contains first words: if one extends the other, both allow the longer one. */
 function commonCommands(one: Commands, other: Commands): Commands {
   return one.flatMap((left) =>
     other.flatMap((right) => {

@@ -17,16 +17,16 @@ interface Given extends GivenCall {
   readonly workspace?: Partial<WorkspaceContext>;
 }
 
-const YES = "A person's yes lets it run: once, or for as long as they say";
-const SANDBOX = 'In a sandbox it would run unasked; "autonous doctor" says why there is none';
-const AUTONOMOUS = 'Under the profile "autonomous" it would run unasked';
+const YES = "A person can approve it, once or for longer";
+const SANDBOX = 'In a sandbox it would run without approval; "autonous doctor" explains why no sandbox is available';
+const AUTONOMOUS = 'Under the profile "autonomous" it would run without approval';
 
 function allowing(rule: Omit<PolicyRule, "effect">): string {
-  return `With the rule ${JSON.stringify({ effect: "allow", ...rule })} it would run unasked`;
+  return `With the rule ${JSON.stringify({ effect: "allow", ...rule })} it would run without approval`;
 }
 
 function asking(rule: Omit<PolicyRule, "effect">): string {
-  return `With the rule ${JSON.stringify({ effect: "confirm", ...rule })} it would be asked for`;
+  return `With the rule ${JSON.stringify({ effect: "confirm", ...rule })} it would need approval`;
 }
 
 const HOOK = "/work/.git/hooks/a";
@@ -48,14 +48,14 @@ const CASES: readonly (Given & { title: string; says: readonly string[] })[] = [
   { title: "a command with the network",         tool: "bash", command: "npm ci", network: true, workspace: BOXED, config: { network: { allow: ["example.com"] } }, says: [YES, AUTONOMOUS] },
   { title: "the network with an empty allowlist", tool: "bash", command: "npm ci", network: true, workspace: BOXED, says: ['"network": { "allow": ["example.com"] } in the configuration gives commands the network, for the names on that list'] },
   { title: "the network that a project closes",  tool: "bash", command: "npm ci", network: true, workspace: BOXED, config: { network: { allow: ["example.com"] } }, project: { network: { allow: [] } }, says: ['"network": { "allow": ["example.com"] } in the configuration and the project\'s gives commands the network, for the names on that list'] },
-  { title: "the network without a sandbox",      tool: "bash", command: "npm ci", network: true, config: { network: { allow: ["example.com"] } }, says: ['Only a sandbox gives commands the network; "autonous doctor" says why there is none'] },
+  { title: "the network without a sandbox",      tool: "bash", command: "npm ci", network: true, config: { network: { allow: ["example.com"] } }, says: ['Only a sandbox gives commands the network; "autonous doctor" explains why no sandbox is available'] },
   { title: "the network in the background",      tool: "bash", command: "npm ci", network: true, background: true, workspace: BOXED, config: { network: { allow: ["example.com"] } }, says: ["Without is_background it could have the network of the allowlist"] },
   { title: "a command without a sandbox",        tool: "bash", command: "npm test", says: [YES, allowing({ tool: "bash", command: "npm test" }), AUTONOMOUS, SANDBOX] },
   { title: "a fetch",                            tool: "webfetch", url: "https://example.com/a", says: [YES, allowing({ tool: "webfetch", domain: "example.com" }), AUTONOMOUS] },
   { title: "a generic tool",                     tool: "plugin", says: [YES, allowing({ tool: "plugin" })] },
-  { title: "a rule that denies",                 tool: "ls", touches: [{ real: "/work/src/a" }], rules: [{ effect: "deny", tool: "ls" }], says: [asking({ tool: "ls", path: "/work/src/a" }), allowing({ tool: "ls", path: "/work/src/a" }), "Without the rule that decided (own.json, line 1) it would run unasked"] },
+  { title: "a rule that denies",                 tool: "ls", touches: [{ real: "/work/src/a" }], rules: [{ effect: "deny", tool: "ls" }], says: [asking({ tool: "ls", path: "/work/src/a" }), allowing({ tool: "ls", path: "/work/src/a" }), "Without the rule that decided (own.json, line 1) it would run without approval"] },
   { title: "a rule that denies and cannot be outdone", tool: "ls", rules: [{ effect: "deny", tool: "ls" }, { effect: "deny", tool: "ls" }], says: ["No single rule, profile or setting changes this answer"] },
-  { title: "a rule that asks",                   tool: "ls", rules: [{ effect: "confirm", risk: "low" }], says: [YES, allowing({ tool: "ls" }), "Without the rule that decided (own.json, line 1) it would run unasked"] },
+  { title: "a rule that asks",                   tool: "ls", rules: [{ effect: "confirm", risk: "low" }], says: [YES, allowing({ tool: "ls" }), "Without the rule that decided (own.json, line 1) it would run without approval"] },
   { title: "a project's rule",                   tool: "ls", project: { rules: [{ effect: "confirm", tool: "l*" }, { effect: "deny", tool: "ls" }] }, says: ["Without the project's rule that decided (theirs.json, line 2) it would be asked for"] },
   { title: "a project's rules that say the same", tool: "ls", project: { rules: [{ effect: "deny", tool: "l*" }, { effect: "deny", tool: "ls" }] }, says: ["No single rule, profile or setting changes this answer"] },
   { title: "a risk, under readonly",             tool: "ls", risk: "high", profile: "readonly", says: [asking({ tool: "ls" }), allowing({ tool: "ls" }), 'Under the profile "guarded" it would be asked for'] },
@@ -63,18 +63,18 @@ const CASES: readonly (Given & { title: string; says: readonly string[] })[] = [
   { title: "a tool that is not listed",          tool: "ls", config: { tools: [] }, says: ['"tools" of the configuration would have to list "ls"'] },
   { title: "a tool that the project leaves out", tool: "ls", project: { tools: [] }, says: ['"tools" of the project\'s configuration would have to list "ls"'] },
   { title: "a tool that the profile hides",      tool: "write", profile: "readonly", says: ['The profile would have to be "guarded" or "autonomous"', asking({ tool: "write", offer: true })] },
-  { title: "a tool that all leave out",          tool: "write", profile: "readonly", config: { tools: [] }, workspace: { skill_tools: [], runtime_tools: [] }, says: ['"tools" of the configuration would have to list "write"', 'The active skill would have to list "write" in allowed-tools', 'Whoever started this run would have to leave "write" in it', 'The profile would have to be "guarded" or "autonomous"'] },
-  { title: "a command that the skill leaves out", tool: "bash", command: "git push", workspace: { skill_commands: [["ls"]] }, says: ["The active skill would have to leave these commands"] },
-  { title: "a place outside",                    tool: "ls", touches: [{ real: "/x" }], says: ["No rule, profile or yes opens this; only a start with a root that holds the place (AUTONOUS_TOOL_ALLOWED_ROOTS)"] },
-  { title: "a sensitive place",                  tool: "ls", touches: [{ real: "/work/.ssh" }], says: ["Nothing opens this: such places are closed to every tool, whatever the configuration says"] },
-  { title: "a destructive command",              tool: "bash", command: "rm -rf /", says: ["Nothing lets this run: such commands, and those of AUTONOUS_TOOL_BASH_DENYLIST, are refused whatever the configuration says"] },
+  { title: "a tool that all leave out",          tool: "write", profile: "readonly", config: { tools: [] }, workspace: { skill_tools: [], runtime_tools: [] }, says: ['"tools" of the configuration would have to list "write"', 'The active skill would have to list "write" in allowed-tools', 'The program that started this run would have to include "write" in it', 'The profile would have to be "guarded" or "autonomous"'] },
+  { title: "a command that the skill leaves out", tool: "bash", command: "git push", workspace: { skill_commands: [["ls"]] }, says: ["The active skill would have to allow these commands"] },
+  { title: "a place outside",                    tool: "ls", touches: [{ real: "/x" }], says: ["No rule, profile or approval allows this; restart with a root that contains the path (AUTONOUS_TOOL_ALLOWED_ROOTS)"] },
+  { title: "a sensitive place",                  tool: "ls", touches: [{ real: "/work/.ssh" }], says: ["Nothing allows this: such paths are off limits to all tools, whatever the configuration says"] },
+  { title: "a destructive command",              tool: "bash", command: "rm -rf /", says: ["Nothing allows this: such commands, and those of AUTONOUS_TOOL_BASH_DENYLIST, are refused whatever the configuration says"] },
   { title: "a checkpoint without a handler",     tool: "deploy", says: ["Only a program that registers a handler for checkpoints (onCheckpoint) lets this tool run"] },
   { title: "an address that is not listed",      tool: "webfetch", url: "https://other.org/a", says: ['"network": { "allow": ["other.org"] } in the configuration would open it'] },
   { title: "an address with a port",             tool: "webfetch", url: "https://other.org:8443/a", says: ['"network": { "allow": ["other.org:8443"] } in the configuration would open it'] },
   { title: "an address of this machine",         tool: "webfetch", url: "http://127.0.0.1/", says: ['"network": { "allow": ["127.0.0.1:80"] } in the configuration would open it'] },
   { title: "an address in two lists",            tool: "webfetch", url: "https://localhost/", project: { network: { allow: [] } }, says: ['"network": { "allow": ["localhost:443"] } in the configuration and the project\'s would open it'] },
-  { title: "an address that no list opens",      tool: "webfetch", url: "http://router.local/", says: ["No allowlist opens this address: it is wrong, or of this machine or its own network"] },
-  { title: "an address that is none",            tool: "webfetch", url: "example", says: ["No allowlist opens this address: it is wrong, or of this machine or its own network"] },
+  { title: "an address that no list opens",      tool: "webfetch", url: "http://router.local/", says: ["No allowlist entry allows this address: it is invalid, or local to this machine or its network"] },
+  { title: "an address that is none",            tool: "webfetch", url: "example", says: ["No allowlist entry allows this address: it is invalid, or local to this machine or its network"] },
 ];
 
 function settingsOf({ profile = "guarded", rules = [], config, project }: Given): DecisionSettings {

@@ -16,13 +16,13 @@ import type { Verdict } from "./verdict.ts";
 
 /** Something that would change the answer to a call. */
 export interface Suggestion {
-  /** A whole sentence. */
+  /** A full sentence. */
   readonly words: string;
-  /** What it says to write down, where that is a rule. */
+  /** The suggested rule, if it is one. */
   readonly rule?: PolicyRule;
 }
 
-/** What a decision was made on. */
+/** The input of a decision. */
 export interface DecidedOn {
   readonly call: CallFacts;
   readonly workspace: WorkspaceContext;
@@ -30,14 +30,14 @@ export interface DecidedOn {
 }
 
 /**
- * What would change the answer, the nearest first; nothing where it is ALLOW. Each rule, profile and setting was tried:
- * what is suggested works. Pure.
+ * What would change the answer, the smallest change first; empty for ALLOW. Each rule, profile and setting was tried, so
+ * every suggestion works. Pure.
  */
 export function suggest(decision: Verdict, on: DecidedOn): readonly Suggestion[] {
   if (decision.effect === "ALLOW") return [];
   const floor = FLOOR[decision.rule];
   if (floor !== undefined) return floor(on).map((words) => ({ words }));
-  const yes = { words: "A person's yes lets it run: once, or for as long as they say" };
+  const yes = { words: "A person can approve it, once or for longer" };
   const found = [
     ...(decision.effect === "REQUIRE_CONFIRMATION" ? [yes] : []),
     ...suggestRules(decision, on),
@@ -48,18 +48,18 @@ export function suggest(decision: Verdict, on: DecidedOn): readonly Suggestion[]
   return found.length > 0 ? found : [{ words: "No single rule, profile or setting changes this answer" }];
 }
 
-/** What each part of the floor can be told, by the rule that decided. */
+/** Suggestions for each part of the floor, by the rule that decided. */
 // oxfmt-ignore
 const FLOOR: Readonly<Record<string, (on: DecidedOn) => readonly string[]>> = {
   "tools_in_force":             toolsInForce,
   "floor:requested_permissions": ({ call }) => [`The call would have to list ${notRequested(call).join(", ")} in requested_permissions, or leave that out`],
-  "floor:roots":                () => ["No rule, profile or yes opens this; only a start with a root that holds the place (AUTONOUS_TOOL_ALLOWED_ROOTS)"],
-  "floor:sensitive_places":     () => ["Nothing opens this: such places are closed to every tool, whatever the configuration says"],
-  "floor:destructive_commands": () => ["Nothing lets this run: such commands, and those of AUTONOUS_TOOL_BASH_DENYLIST, are refused whatever the configuration says"],
-  "floor:hidden_tracked_files": () => ["Nothing lets this run as it is: leave the hidden files out of it, as its reason says, or run it in your own terminal"],
-  "floor:unreadable_commands":  () => ["Nothing lets this run as it is: fix its quoting and brackets, or write it to a script file and run that"],
+  "floor:roots":                () => ["No rule, profile or approval allows this; restart with a root that contains the path (AUTONOUS_TOOL_ALLOWED_ROOTS)"],
+  "floor:sensitive_places":     () => ["Nothing allows this: such paths are off limits to all tools, whatever the configuration says"],
+  "floor:destructive_commands": () => ["Nothing allows this: such commands, and those of AUTONOUS_TOOL_BASH_DENYLIST, are refused whatever the configuration says"],
+  "floor:hidden_tracked_files": () => ["Nothing allows this unchanged: leave the hidden files out of it, as its reason says, or run it in your own terminal"],
+  "floor:unreadable_commands":  () => ["Nothing allows this unchanged: fix its quoting and brackets, or write it to a script file and run that"],
   "floor:network_allowlist":    allowlist,
-  "floor:network_without_sandbox": () => ['Only a sandbox gives commands the network; "autonous doctor" says why there is none'],
+  "floor:network_without_sandbox": () => ['Only a sandbox gives commands the network; "autonous doctor" explains why no sandbox is available'],
   "floor:network_in_background": () => ["Without is_background it could have the network of the allowlist"],
   "floor:checkpoint":           () => ["Only a program that registers a handler for checkpoints (onCheckpoint) lets this tool run"],
 };
@@ -75,21 +75,23 @@ function toolsInForce(on: DecidedOn): readonly string[] {
   return [
     ...(leavesOut(configuration.tools) ? [`"tools" of ${whose} would have to list "${name}"`] : []),
     ...(leavesOut(workspace.skill_tools) ? [`The active skill would have to list "${name}" in allowed-tools`] : []),
-    ...(leavesOut(workspace.runtime_tools) ? [`Whoever started this run would have to leave "${name}" in it`] : []),
-    ...(areCommandsInForce(call, workspace).inForce ? [] : ["The active skill would have to leave these commands"]),
+    ...(leavesOut(workspace.runtime_tools)
+      ? [`The program that started this run would have to include "${name}"`]
+      : []),
+    ...(areCommandsInForce(call, workspace).inForce ? [] : ["The active skill would have to allow these commands"]),
     ...(offering.includes(profile) ? [] : [`The profile would have to be ${offering.map(quote).join(" or ")}`]),
     ...suggestOffer(on),
   ];
 }
 
-/** A rule that has a tool asked for which the profile does not offer. */
+/** A rule that offers, with approval, a tool that the profile does not. */
 function suggestOffer(on: DecidedOn): readonly string[] {
   const rule: PolicyRule = { effect: "confirm", tool: on.call.tool.name, offer: true };
   if (decideWith(on, [...on.settings.configuration.rules, rule]) === "DENY") return [];
-  return [`With the rule ${JSON.stringify(rule)} it would be asked for`];
+  return [`With the rule ${JSON.stringify(rule)} it would need approval`];
 }
 
-/** By a profile alone. */
+/** A profile alone. */
 function isOffered(call: CallFacts, workspace: WorkspaceContext, profile: ProfileName): boolean {
   const { skill_tools: _skill, runtime_tools: _runtime, skill_commands: _commands, ...open } = workspace;
   return decide(call, open, { profile, configuration: { rules: [], quotas: [] } }).rule !== "tools_in_force";
@@ -109,31 +111,31 @@ function allowlist(on: DecidedOn): readonly string[] {
     if (verdict.effect === "ALLOW") return [];
     const entry = entriesFor(shown).find((each) => judgeAddress(shown, [each]).effect === "ALLOW");
     return entry === undefined
-      ? ["No allowlist opens this address: it is wrong, or of this machine or its own network"]
-      : [`"network": { "allow": [${quote(entry)}] } in ${whose} would open it`];
+      ? ["No allowlist entry allows this address: it is invalid, or local to this machine or its network"]
+      : [`"network": { "allow": [${quote(entry)}] } in ${whose} would allow it`];
   });
 }
 
-/** The lines of an allowlist that could mean an address: its host, and with its port. */
+/** The allowlist entries that could match an address: its host, and its host with the port. */
 function entriesFor(shown: string): readonly string[] {
   if (!URL.canParse(shown)) return [];
   const { host, hostname, protocol } = new URL(shown);
   return [host, `${hostname}:${protocol === "http:" ? 80 : 443}`];
 }
 
-/** What an answer is called, from strict to lenient. */
+/** Answers in words, from strict to lenient. */
 // oxfmt-ignore
 const ANSWERS = {
   DENY:                 { strictness: 2, words: "be refused" },
-  REQUIRE_CONFIRMATION: { strictness: 1, words: "be asked for" },
-  ALLOW:                { strictness: 0, words: "run unasked" },
+  REQUIRE_CONFIRMATION: { strictness: 1, words: "need approval" },
+  ALLOW:                { strictness: 0, words: "run without approval" },
 } as const satisfies Record<Effect, { readonly strictness: number; readonly words: string }>;
 
 function isWeaker(one: Effect, other: Effect): boolean {
   return ANSWERS[one].strictness < ANSWERS[other].strictness;
 }
 
-/** For each weaker answer the narrowest rule that gives it. */
+/** For each weaker answer, the narrowest rule that gives it. */
 function suggestRules(decision: Verdict, on: DecidedOn): readonly Suggestion[] {
   const wanted = [
     { effect: "confirm", gives: "REQUIRE_CONFIRMATION" },
@@ -150,7 +152,7 @@ function suggestRules(decision: Verdict, on: DecidedOn): readonly Suggestion[] {
   });
 }
 
-/** Conditions that mean this call, the narrowest first. */
+/** Conditions that match this call, the narrowest first. */
 function candidates({ call, workspace: { roots } }: DecidedOn): readonly Omit<PolicyRule, "effect">[] {
   const tool = asGlob(call.tool.name);
   const path = onlyPath(call);
@@ -162,12 +164,12 @@ function candidates({ call, workspace: { roots } }: DecidedOn): readonly Omit<Po
     ...(domain === undefined ? [] : [{ tool, domain }]),
     ...(path === undefined ? [] : [{ tool, path: asGlob(path) }]),
     ...(folder === undefined ? [] : [{ tool, path: `${asGlob(folder)}/**` }]),
-    // Of a tool that runs commands it would stand for all of them.
+    // For a tool that runs commands it would match all of them.
     ...(call.commands === undefined ? [{ tool }] : []),
   ];
 }
 
-/** What the answer would be with other rules of the user's own. */
+/** The answer with other rules of the user. */
 function decideWith({ call, workspace, settings }: DecidedOn, rules: PolicyRule[]): Effect {
   return decide(call, workspace, { ...settings, configuration: { ...settings.configuration, rules } }).effect;
 }
@@ -208,5 +210,7 @@ function suggestSandbox({ effect }: Verdict, { call, workspace, settings }: Deci
   if (workspace.sandbox !== "none") return [];
   const after = decide(call, { ...workspace, sandbox: "any" }, settings).effect;
   if (!isWeaker(after, effect)) return [];
-  return [{ words: `In a sandbox it would ${ANSWERS[after].words}; "autonous doctor" says why there is none` }];
+  return [
+    { words: `In a sandbox it would ${ANSWERS[after].words}; "autonous doctor" explains why no sandbox is available` },
+  ];
 }

@@ -9,15 +9,15 @@ import type { CompiledRule } from "./rules.ts";
 export interface InForce {
   readonly inForce: boolean;
   readonly reason: string;
-  /** The rule that offers it though the profile does not: every call is asked for. */
+  /** The rule that offers it although the profile does not: every call needs approval. */
   readonly offered_by?: CompiledRule;
 }
 
-export const IN_FORCE: InForce = { inForce: true, reason: "Configuration, skill and run leave it in force" };
+export const IN_FORCE: InForce = { inForce: true, reason: "Configuration, skill and run enable it" };
 
 /**
- * Configuration ∩ skill ∩ run time (spec 3, The decision). Each can only narrow: a tool that one of them leaves out is
- * neither offered nor callable. Only what the profile leaves out can be offered all the same, by a rule with `offer`.
+ * Configuration ∩ skill ∩ run time (spec 3, The decision). Each can only narrow: a tool that one of them omits is
+ * neither offered nor callable. Only a tool that the profile omits can still be offered, by a rule with `offer`.
  */
 export function isInForce(tool: ToolFacts, workspace: WorkspaceContext, settings: DecisionSettings): InForce {
   const { name } = tool;
@@ -27,20 +27,20 @@ export function isInForce(tool: ToolFacts, workspace: WorkspaceContext, settings
   if (skill_tools?.includes(name) === false) {
     return outOfForce(`Cannot use "${name}": the active skill${namesOf(workspace)} does not list it in allowed-tools`);
   }
-  if (runtime_tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": this run leaves it out`);
-  // Of a tool some of whose calls only look, each call is judged by what it does.
+  if (runtime_tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": this run does not include it`);
+  // If some calls of a tool are read-only, each call is judged by what it does.
   return isReachInForce(name, tool.only_looks === undefined ? reachOfTool(tool) : "look", settings);
 }
 
-/** `narrowBy` has put the tools of both into one list; who is to be asked is told all the same. */
+/** `narrowBy` merged both tool lists; the message still says which configuration omits the tool. */
 function whoLeavesOut(name: string, { projects = [] }: DecisionSettings): string {
   const isProject = projects.some(({ configuration: { tools } }) => tools?.includes(name) === false);
   return `${isProject ? "the project's" : "the"} configuration does not list it`;
 }
 
 /**
- * A skill may leave only some commands: all that would run have to be among them, and all have to be known. A variable
- * before a command can make it another one (`PATH=. git`), and output to a file is what `write` does.
+ * A skill may allow only some commands: everything that would run must be among them, and must be known. A variable
+ * before a command can change what it runs (`PATH=. git`), and output to a file is what `write` does.
  */
 export function areCommandsInForce({ tool, commands = [] }: CallFacts, workspace: WorkspaceContext): InForce {
   const { skill_commands } = workspace;
@@ -58,7 +58,7 @@ export function areCommandsInForce({ tool, commands = [] }: CallFacts, workspace
   ).join(", ");
   const left =
     names === "" ? "no commands" : `only the commands ${names}, without variables before them and output to files`;
-  return outOfForce(`Cannot use "${tool.name}" so: the active skill${namesOf(workspace)} leaves ${left}`);
+  return outOfForce(`Cannot use "${tool.name}" this way: the active skill${namesOf(workspace)} allows ${left}`);
 }
 
 const MOST_NAMED = 8;
@@ -69,12 +69,12 @@ function writesFile({ operator, target: { value, isDynamic } }: ShellRedirection
   return isDynamic || !(value === "/dev/null" || (operator === ">&" && /^(?:\d+-?|-)$/.test(value)));
 }
 
-/** ' "pdf"', or nothing where only a host knows. */
+/** ' "pdf"', or nothing if only the host knows the name. */
 function namesOf({ skill_names = [] }: WorkspaceContext): string {
   return skill_names.length === 0 ? "" : ` ${skill_names.map((name) => `"${name}"`).join(" or ")}`;
 }
 
-/** Its first words; an empty one at the end says that no other follows. */
+/** Its first words; an empty one at the end means that no other follows. */
 function isListed(words: readonly ShellWord[], listed: readonly string[]): boolean {
   return listed.every((word, i) => (word === "" ? words.length === i : isWord(words[i], word)));
 }
@@ -83,7 +83,7 @@ function isWord(given: ShellWord | undefined, wanted: string): boolean {
   return given !== undefined && !given.isDynamic && given.value === wanted;
 }
 
-/** The profile's part of it. Asked again with what a call touches, which may be more than its tool declared. */
+/** The profile's part. Checked again with what a call touches, which may be more than its tool declared. */
 export function isReachInForce(toolName: string, reach: Reach, settings: DecisionSettings): InForce {
   const { profile } = settings;
   if (PROFILES[profile][reach] !== "hide") return IN_FORCE;
@@ -92,7 +92,7 @@ export function isReachInForce(toolName: string, reach: Reach, settings: Decisio
   return outOfForce(`Cannot use "${toolName}": the profile "${profile}" offers nothing that can ${DEEDS[reach]}`);
 }
 
-/** What a project's profile hides, the user's rule does not offer. */
+/** A user's rule does not offer what a project's profile hides. */
 function findOffer(
   toolName: string,
   reach: Reach,

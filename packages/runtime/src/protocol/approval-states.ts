@@ -1,5 +1,5 @@
 /**
- * The life of a request: every state and what leaves it. The first answer wins; a yes is used once.
+ * The states of a request and their transitions. The first answer wins; an approval is used once.
  *
  *   pending → granted → used
  *   pending → denied | expired | withdrawn
@@ -7,13 +7,13 @@
 // oxfmt-ignore
 export const APPROVAL_STATES = {
   pending:   { open: true,  to: ["granted", "denied", "expired", "withdrawn"] },
-  granted:   { open: true,  to: ["used", "expired", "withdrawn"] }, // given, and the call has not begun
+  granted:   { open: true,  to: ["used", "expired", "withdrawn"] }, // approved, and the call has not started
   used:      { open: false, to: [] },
   denied:    { open: false, to: [] },
   expired:   { open: false, to: [] },
-  withdrawn: { open: false, to: [] }, // the call was cancelled, or asks for something else by now
+  withdrawn: { open: false, to: [] }, // the call was cancelled or has changed
 } as const satisfies Record<string, { readonly open: boolean; readonly to: readonly string[] }>;
-/** The state of a request for approval. */
+/** The state of an approval request. */
 export type ApprovalState = keyof typeof APPROVAL_STATES;
 
 /** Whether an approval may move from one state to another. */

@@ -3,13 +3,13 @@ import type { ApprovalState } from "./approval-states.ts";
 import { LABELS, RISKS } from "./call.ts";
 import { SCOPES } from "./decision.ts";
 
-/** What a grant of a command is bound to. */
+/** What a command grant is bound to. */
 const commandBounds = z.strictObject({
-  /** Where it runs: a real path. */
+  /** Working folder: a real path. */
   folder: z.string(),
-  /** Its words in order: each as it is, or a slot for any number of its kind. */
+  /** The words in order: each literal, or a slot for any number of its kind. */
   words: z.array(z.strictObject({ word: z.string().optional(), slot: z.enum(["path", "address", "text"]).optional() })),
-  /** The folder that paths lie below. */
+  /** The folder that contains the paths. */
   below: z.string().optional(),
   /** Scheme, host and port of addresses. */
   origin: z.string().optional(),
@@ -17,8 +17,8 @@ const commandBounds = z.strictObject({
 export type CommandBounds = z.infer<typeof commandBounds>;
 
 /**
- * What a grant that lasts longer than one call lets through. `exact`: the same call again, whatever the files hold by
- * then. The others are written as rules are, and never name a carrier such as `bash *`.
+ * What a grant for more than one call allows. `exact`: the same call again, whatever the files contain by then. The
+ * others are written like rules, and never name a command that runs other commands, such as `bash *`.
  */
 const grantPattern = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("exact"), call_digest: z.string() }),
@@ -27,16 +27,16 @@ const grantPattern = z.discriminatedUnion("kind", [
     tool: z.string(),
     command: z.string(),
     network: z.boolean(),
-    /** Also where the policy finds it risky. Left out: only everyday uses. */
+    /** Also uses that the policy finds risky. Omitted: only everyday uses. */
     risky: z.boolean().optional(),
-    /** Left out in grants of older versions, which said less of what they meant: those let nothing through. */
+    /** Missing in grants of older versions, which were less specific: those allow nothing. */
     bounds: commandBounds.optional(),
   }),
   z.strictObject({
     kind: z.literal("path"),
     tool: z.string(),
     path: z.string(),
-    /** Also where it deletes. */
+    /** Also deletion. */
     deletes: z.boolean().optional(),
   }),
   z.strictObject({ kind: z.literal("domain"), tool: z.string(), domain: z.string() }),
@@ -44,9 +44,9 @@ const grantPattern = z.discriminatedUnion("kind", [
 ]);
 export type GrantPattern = z.infer<typeof grantPattern>;
 
-/** A wider yes that a person may give instead of one to this call, in words that say how wide it is. */
+/** A wider approval that a person may give instead of one for this call, with a description of its scope. */
 const grantOffer = z.strictObject({
-  /** Names it in an answer: "exact", "command", "path" … */
+  /** Its name in an answer: "exact", "command", "path" … */
   offer: z.string(),
   words: z.string(),
   pattern: grantPattern,
@@ -65,73 +65,73 @@ export const approvalRequest = z.strictObject({
   tool: z.string(),
   version: z.string(),
   risk: z.enum(RISKS),
-  /** Of the tool. Left out where it has none. */
+  /** Labels of the tool. Omitted if it has none. */
   labels: z.array(z.enum(LABELS)).readonly().optional(),
   reason: z.string(),
   rule: z.string(),
-  /** Redacted, control and bidirectional characters made visible. */
+  /** Redacted; control and bidirectional characters escaped. */
   params: z.unknown(),
-  /** The arguments to be edited: JSON text, what is hidden in it as JSON escapes. Left out where they hold a secret. */
+  /** The arguments for editing: JSON text with hidden characters as JSON escapes. Omitted if they contain a secret. */
   args_json: z.string().optional(),
   touches: z.array(z.strictObject({ path: z.string(), access: z.string() })),
-  /** Of calls that change files: what would change. Redacted; long ones are cut, and say so. */
+  /** For calls that change files: the planned changes. Redacted; long ones are truncated and marked as such. */
   changes: z.array(z.strictObject({ path: z.string(), diff: z.string(), truncated: z.boolean() })).optional(),
-  /** Of calls that run commands: each as it was parsed, with what the policy found in it. */
+  /** For calls that run commands: each parsed command, with the findings of the policy. */
   commands: z
     .array(
       z.strictObject({ command: z.string(), folder: z.string(), network: z.boolean(), found: z.string().optional() }),
     )
     .optional(),
-  /** Of calls that run a skill's script: which content. */
+  /** For calls that run a skill script: its content. */
   script: z.strictObject({ skill: z.string(), path: z.string(), sha256: z.string() }).optional(),
-  /** The scope that an answer has where it names none. */
+  /** Default scope of an answer. */
   scope: z.enum(SCOPES),
-  /** What may be granted for longer. The first is the narrowest. */
+  /** Longer-lasting grants on offer. The first is the narrowest. */
   offers: z.array(grantOffer),
   digest: z.string(),
-  /** The same without what the files hold: what an `exact` grant for longer is bound to. */
+  /** The same without file contents: an `exact` grant for longer is bound to it. */
   call_digest: z.string(),
   policy_version: z.string(),
   requested_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),
-  /** Makes exactly this call once somebody has agreed. Empty where the arguments hold a secret. */
+  /** Command line that makes exactly this call once it is approved. Empty if the arguments contain a secret. */
   replay: z.string(),
 });
 export type ApprovalRequest = z.infer<typeof approvalRequest>;
 
-/** A person's answer to a request for approval. */
+/** A person's answer to an approval request. */
 export const approvalAnswer = z.strictObject({
   answer: z.enum(["grant", "deny"]),
   /** With `grant`. Default: `call`. */
   scope: z.enum(SCOPES).optional(),
-  /** Which of the request's offers, where the scope is wider than `call`. Default: the narrowest. */
+  /** Which of the request's offers, if the scope is wider than `call`. Default: the narrowest. */
   offer: z.string().optional(),
-  /** The model is told. */
+  /** Shown to the model. */
   reason: z.string().max(2_000).optional(),
-  /** Who. */
+  /** Who answered. */
   by: z.string().max(200).optional(),
   /** Where: "terminal", "http", "telegram" … */
   via: z.string().max(200).optional(),
-  /** With `grant`: make the call with these arguments instead. They are judged anew, as a request of their own. */
+  /** With `grant`: make the call with these arguments instead. They are evaluated again, as a separate request. */
   args: z.record(z.string(), z.unknown()).optional(),
 });
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>;
 
-/** A request and what became of it. */
+/** A request and its outcome. */
 export interface Approval {
   readonly request: ApprovalRequest;
   readonly state: ApprovalState;
-  /** Once somebody has answered. */
+  /** Set once it was answered. */
   readonly answer?: ApprovalAnswer;
   readonly answered_at?: string;
 }
 
-/** A yes for longer than one call: who gave it, where and when, and what it lets through. */
+/** An approval for longer than one call: who gave it, where and when, and what it allows. */
 const grant = z.strictObject({
   grant_id: z.string(),
   scope: z.enum(["run", "session"]),
   run_id: z.string(),
-  /** A chat, or whatever else the host calls one. */
+  /** A chat, or whatever the host uses as a session. */
   session: z.string(),
   pattern: grantPattern,
   words: z.string(),
@@ -142,7 +142,7 @@ const grant = z.strictObject({
 });
 export type Grant = z.infer<typeof grant>;
 
-/** What a reverse-thinking pass delivers (spec 3). */
+/** The result of reverse thinking (spec 3). */
 export const reverseThinking = z.strictObject({
   hidden_assumptions: z.array(z.string()),
   failure_scenarios: z.array(z.string()),

@@ -1,8 +1,8 @@
-/** A file for whoever asked. The payload of `tool_call.completed` has these as `attachments`; channels send them. */
+/** A file for the requester. The payload of `tool_call.completed` has these as `attachments`; channels send them. */
 export interface AttachedFile {
-  /** Where the copy lies that is sent, relative to the run's folder: `artifacts/<hash>-<name>`. */
+  /** The path of the copy to send, relative to the run's folder: `artifacts/<hash>-<name>`. */
   readonly artifact: string;
-  /** As the receiver sees it. */
+  /** The name that the receiver sees. */
   readonly name: string;
   readonly media_type: string;
   readonly bytes: number;
@@ -10,5 +10,5 @@ export interface AttachedFile {
   readonly caption?: string;
 }
 
-/** What a bot may send by Telegram, which takes least of all channels. */
+/** Telegram's limit for bots, the lowest of all channels. */
 export const MOST_ATTACHED_BYTES = 50_000_000;

@@ -3,18 +3,18 @@ import { LABELS, PERMISSIONS, RISKS } from "./call.ts";
 import { EFFECTS, SCOPES } from "./decision.ts";
 import { artifacts } from "./result.ts";
 
-/** Who asked for a call, and by what way. Null: there is none, or it is not known. */
+/** Who made a call, and through which channel. Null: none, or unknown. */
 const actor = z.strictObject({
   user: z.string().nullable(),
   chat: z.string().nullable(),
-  /** `library`, `terminal`, `cli`, `http`, `telegram`, or what a host calls its own. */
+  /** `library`, `terminal`, `cli`, `http`, `telegram`, or a name chosen by the host. */
   channel: z.string(),
   model: z.string().nullable(),
   host: z.string(),
 });
 export type Actor = z.infer<typeof actor>;
 
-/** Longer names say nothing more to a reader of the record. */
+/** Longer names add nothing for a reader of the record. */
 const LONGEST_NAME = 200;
 
 export function boundActor({ user, chat, channel, model, host }: Actor): Actor {
@@ -25,7 +25,10 @@ function bound<T extends string | null>(text: T): T {
   return text === null ? text : (text.toWellFormed().slice(0, LONGEST_NAME) as T);
 }
 
-/** One record for every call, a refused one too (spec 1). It stands in the event that ends the call, so the chain covers it. */
+/**
+ * One record for every call, including refused ones (spec 1). It is part of the event that ends the call, so the chain
+ * covers it.
+ */
 export const auditRecord = z.strictObject({
   trace_id: z.string(),
   tool_call_id: z.string(),
@@ -33,13 +36,13 @@ export const auditRecord = z.strictObject({
   version: z.string().nullable(),
   risk: z.enum(RISKS).nullable(),
   operation: z.string().nullable(),
-  /** Of the tool. Left out where it has none. */
+  /** Labels of the tool. Omitted if it has none. */
   labels: z.array(z.enum(LABELS)).readonly().optional(),
   ts_start: z.iso.datetime(),
   ts_end: z.iso.datetime(),
   duration_ms: z.number(),
   params: z.unknown(),
-  /** What the caller asked for. Left out: whatever the call needs. */
+  /** The permissions that the caller requested. Omitted: whatever the call needs. */
   requested_permissions: z.array(z.enum(PERMISSIONS)).readonly().optional(),
   result: z.strictObject({
     ok: z.boolean(),
@@ -48,31 +51,31 @@ export const auditRecord = z.strictObject({
     stdout_ref: z.string().nullable(),
   }),
   policy: z.strictObject({
-    /** Null when the call was refused before the policy was asked. */
+    /** Null if the call was refused before the policy decided. */
     decision: z.enum(EFFECTS).nullable(),
     rule: z.string().nullable(),
     approved: z.boolean().nullable(),
     approval_scope: z.enum(SCOPES).nullable(),
     approved_by: z.string().nullable(),
   }),
-  /** Where the paths of the call led when it was judged; with it the decision can be made again over the record. */
+  /** The resolved paths of the call, so that the decision can be repeated from the record. */
   places: z
     .array(
       z.strictObject({
         path: z.string(),
         real: z.string(),
         access: z.string(),
-        /** The folder of the user's own skill that it was read in. */
+        /** The folder of the user's own skill that contains the path. */
         skill_folder: z.string().optional(),
       }),
     )
     .optional(),
   actor,
-  /** The same as in `actor`, where rules and quotas speak of them. */
+  /** The same as in `actor`, for rules and quotas. */
   chat: z.string().optional(),
   user: z.string().optional(),
   sandbox: z.string(),
-  /** The skills that restricted the call, and what they left. */
+  /** The skills that restricted the call, and what they allowed. */
   skill: z
     .strictObject({
       names: z.array(z.string()).readonly(),

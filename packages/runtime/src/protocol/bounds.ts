@@ -1,34 +1,37 @@
-/** How much of a value is kept. What is left out is counted in its place. */
+/** How much of a value is kept. A count replaces the rest. */
 export interface Bounds {
-  /** Characters per string and per name of a field. */
+  /** Characters per string and per field name. */
   readonly characters: number;
   /** Entries per list and fields per object. */
   readonly entries: number;
   readonly depth: number;
-  /** Characters of all strings and names together. */
+  /** Total characters of all strings and names. */
   readonly total: number;
 }
 
-/** A message that people and models read. */
+/** Limit for a message to people and models. */
 const MESSAGE_CHARACTERS = 4096;
 
-/** Facts beside a message. */
+/** Limits for the details of a message. */
 const DETAILS: Bounds = { characters: 2048, entries: 100, depth: 8, total: 16_384 };
 
-/** Cuts a text that is too long and says how much is missing. */
+/** Truncates a long text and says how much is missing. */
 export function boundText(text: string, characters: number = MESSAGE_CHARACTERS): string {
   if (text.length <= characters) return text;
   const kept = text.slice(0, characters).toWellFormed();
   return `${kept}… (${grouped(text.length - characters)} more characters)`;
 }
 
-/** The first texts of a list, and how many more there are. */
+/** The first strings of a list, and how many more follow. */
 export function boundList(texts: readonly string[], entries = 20, characters = 500): readonly string[] {
   const kept = texts.slice(0, entries).map((text) => boundText(text, characters));
   return texts.length > entries ? [...kept, moreThan(texts.length - entries)] : kept;
 }
 
-/** JSON data with long strings, lists, objects and nesting cut. Data within the bounds is the same reference. */
+/**
+ * JSON data with long strings, lists, objects and deep nesting truncated. Returns the same reference if nothing was
+ * truncated.
+ */
 export function boundData(value: unknown, bounds: Bounds = DETAILS): unknown {
   return boundAt(value, { bounds, left: bounds.total }, 0);
 }
@@ -87,7 +90,7 @@ function moreThan(count: number): string {
   return `… and ${grouped(count)} more`;
 }
 
-/** `12,345`. The library for languages would take 10 ms to load. */
+/** `12,345`. `Intl` would take 10 ms to load. */
 function grouped(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
 }

@@ -1,6 +1,6 @@
 /**
- * JSON in the one form that RFC 8785 allows for a value: members sorted by UTF-16 code units, no white space, numbers
- * and strings as ECMAScript writes them. `undefined` members are left out, as `JSON.stringify` does.
+ * Canonical JSON (RFC 8785): members sorted by UTF-16 code units, no white space, numbers and strings as in ECMAScript.
+ * `undefined` members are omitted, as in `JSON.stringify`.
  */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== "object") return scalar(value);

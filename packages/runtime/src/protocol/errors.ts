@@ -1,6 +1,6 @@
 import { boundText } from "./bounds.ts";
 
-/** The class of an error code: who can do something about it. */
+/** The class of an error code: who can fix it. */
 export type ErrorClass = "validation" | "policy" | "timeout" | "tool_exec" | "unknown";
 
 interface ErrorRow {
@@ -9,46 +9,46 @@ interface ErrorRow {
   readonly hint: string;
 }
 
-/** Every way a call can fail (spec 1, Errors). `docs/errors.md` is held to this table by a check. */
+/** Every way a call can fail (spec 1, Errors). A check keeps `docs/errors.md` in sync with this table. */
 // oxfmt-ignore
 export const ERRORS = {
-  UnknownTool:            { class: "validation", hint: "Use one of the tools that are offered; `autonous tools` lists them." },
-  InvalidArguments:       { class: "validation", hint: "Mend the named fields and call again." },
+  UnknownTool:            { class: "validation", hint: "Use one of the available tools; `autonous tools` lists them." },
+  InvalidArguments:       { class: "validation", hint: "Fix the listed fields and retry." },
   InvalidCursor:          { class: "validation", hint: "Start again without a cursor." },
-  VersionUnsupported:     { class: "validation", hint: "Leave `version` out, or name one that is served." },
+  VersionUnsupported:     { class: "validation", hint: "Omit `version`, or use a supported one." },
   InvalidReply:           { class: "validation", hint: "See docs/models.md: how to set up each server, and which tool calls it supports." },
 
-  ToolNotAllowed:         { class: "policy", hint: "Use another tool, or have the tool allowed by the profile or configuration." },
-  ApprovalRequired:       { class: "policy", hint: "Have a person approve this exact call." },
-  ApprovalDenied:         { class: "policy", hint: "Do not try the same call again; ask what is wanted instead." },
-  ApprovalExpired:        { class: "policy", hint: "Make the call again so that it can be approved in time." },
-  CheckpointDenied:       { class: "policy", hint: "The checkpoint handler of the host has to let this call through." },
+  ToolNotAllowed:         { class: "policy", hint: "Use another tool, or ask the user to allow it in the profile or configuration." },
+  ApprovalRequired:       { class: "policy", hint: "Ask the user to approve this exact call." },
+  ApprovalDenied:         { class: "policy", hint: "Do not retry the same call; ask the user what to do instead." },
+  ApprovalExpired:        { class: "policy", hint: "Retry the call so that it can be approved in time." },
+  CheckpointDenied:       { class: "policy", hint: "The host's checkpoint handler must allow this call." },
   PathTraversalBlocked:   { class: "policy", hint: "Use a path inside the allowed roots." },
-  SensitivePath:          { class: "policy", hint: "This place is closed to every tool; work without it." },
-  CommandDenied:          { class: "policy", hint: "Reach the goal with a command that does not destroy what cannot be brought back." },
-  NetworkDenied:          { class: "policy", hint: "Have the address added to the network allowlist." },
-  QuotaExceeded:          { class: "policy", hint: "Wait until the quota allows calls again, or have it raised." },
+  SensitivePath:          { class: "policy", hint: "This path is off limits to all tools; continue without it." },
+  CommandDenied:          { class: "policy", hint: "Use a non-destructive command instead." },
+  NetworkDenied:          { class: "policy", hint: "Ask the user to add the address to the network allowlist." },
+  QuotaExceeded:          { class: "policy", hint: "Wait until the quota resets, or ask the user to raise it." },
   SandboxUnavailable:     { class: "policy", hint: "Run `autonous doctor` to see how to install the sandbox." },
   ReverseThinkingStopped: { class: "policy", hint: "Take the stated reason into account and change the plan." },
 
-  Timeout:                { class: "timeout", hint: "Do less in one call, or allow more time." },
+  Timeout:                { class: "timeout", hint: "Do less per call, or set a longer timeout." },
 
   ExitNonZero:            { class: "tool_exec", hint: "Read the output to see why the command failed." },
-  IOError:                { class: "tool_exec", hint: "Look at the named path; the operating system refused the operation." },
+  IOError:                { class: "tool_exec", hint: "Check the path; the operating system refused the operation." },
   FileTooLarge:           { class: "tool_exec", hint: "Work on a part of it." },
-  NotFound:               { class: "tool_exec", hint: "List the folder above it to see what is there." },
-  AlreadyExists:          { class: "tool_exec", hint: "Choose another name, or change what is there." },
+  NotFound:               { class: "tool_exec", hint: "List the parent folder to see what exists." },
+  AlreadyExists:          { class: "tool_exec", hint: "Choose another name, or change the existing file." },
   Stale:                  { class: "tool_exec", hint: "Read the file again; it changed in the meantime." },
   NoMatch:                { class: "tool_exec", hint: "Read the file again and copy the text exactly." },
   AmbiguousMatch:         { class: "tool_exec", hint: "Add a line before or after, or set all." },
-  PatchConflict:          { class: "tool_exec", hint: "Read the file again and make the patch against what is there." },
-  Interrupted:            { class: "tool_exec", hint: "Look at what was done before deciding whether to call again." },
-  Cancelled:              { class: "tool_exec", hint: "The call was stopped on request." },
-  ModelFailed:            { class: "tool_exec", hint: "Look at the provider's message; try again later if it is overloaded." },
-  LimitReached:           { class: "tool_exec", hint: "Raise the named limit, or give a smaller task." },
+  PatchConflict:          { class: "tool_exec", hint: "Read the file again and rebuild the patch from its current content." },
+  Interrupted:            { class: "tool_exec", hint: "Check what was done before you retry." },
+  Cancelled:              { class: "tool_exec", hint: "The call was cancelled on request." },
+  ModelFailed:            { class: "tool_exec", hint: "See the provider's message; retry later if it is overloaded." },
+  LimitReached:           { class: "tool_exec", hint: "Raise the limit, or use a smaller task." },
 
-  RecordFailed:           { class: "unknown", hint: "Mend where the record is kept (`autonous doctor` tells what is wrong), then look at what was done before you call again." },
-  InternalError:          { class: "unknown", hint: "This is a fault of the runtime or of a tool, not of the call; please report it." },
+  RecordFailed:           { class: "unknown", hint: "Fix the storage of the audit log (`autonous doctor` shows the problem), then check what was done before you retry." },
+  InternalError:          { class: "unknown", hint: "This is a bug in the runtime or a tool, not in the call; please report it." },
 } as const satisfies Record<string, ErrorRow>;
 
 /** A code of `ERRORS`. */
@@ -57,9 +57,8 @@ export type ErrorCode = keyof typeof ERRORS;
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
 /**
- * The only thing a tool or a step throws on purpose.
- * `message` says what was being done, on what, and why it could not be; facts go into `details`. A `hint` among them
- * is told instead of the table's, where this case knows better what to do next. A message of any length is cut.
+ * The only error that tools and steps throw on purpose. `message` says what was attempted, on what, and why it failed;
+ * facts go into `details`. A `hint` in `details` replaces the one of the table. Long messages are truncated.
  */
 export class ToolError extends Error {
   readonly code: ErrorCode;

@@ -17,20 +17,23 @@ export const runtimeEvent = z.strictObject({
   run_id: z.string(),
   parent_id: z.string().nullable(),
   payload: z.record(z.string(), z.unknown()),
-  /** Key id and HMAC-SHA256 (first 128 bits) of `prev_hash` and the canonical event without `mac` and `hash`; the key lies outside the state folder. */
+  /**
+   * Key id and HMAC-SHA256 (first 128 bits) of `prev_hash` and the canonical event without `mac` and `hash`; the key is
+   * outside the state folder.
+   */
   mac: z.string().optional(),
   prev_hash: hash,
   hash,
 });
 export type RuntimeEvent = z.infer<typeof runtimeEvent>;
 
-/** The event that a line or a row holds, by its shape; undefined where it is not valid JSON, or not an event. */
+/** Parses the event in a line or row; undefined if it is not valid JSON or not an event. */
 export function parseEvent(text: string): RuntimeEvent | undefined {
   let value: Partial<RuntimeEvent> | null;
   try {
     value = JSON.parse(text) as Partial<RuntimeEvent> | null;
   } catch {
-    return undefined; // the caller says of which file or table it is
+    return undefined; // the caller reports which file or table
   }
   if (typeof value !== "object" || value === null) return undefined;
   const { seq, run_id, type, hash: own, prev_hash, payload } = value;
@@ -39,5 +42,5 @@ export function parseEvent(text: string): RuntimeEvent | undefined {
   return isEvent && typeof payload === "object" && payload !== null ? (value as RuntimeEvent) : undefined;
 }
 
-/** An event before it has its place in the chain. The journal adds `seq`, `mac`, `prev_hash` and `hash`. */
+/** An event that is not in the chain yet. The journal adds `seq`, `mac`, `prev_hash` and `hash`. */
 export type EventDraft = Omit<RuntimeEvent, "seq" | "mac" | "prev_hash" | "hash">;

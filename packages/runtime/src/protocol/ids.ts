@@ -7,13 +7,13 @@ const TIME_DIGITS = 10; // 50 bits of milliseconds
 const RANDOM_DIGITS = 16; // 80 bits
 
 let lastMs = 0;
-const tail = new Uint8Array(RANDOM_DIGITS); // digits of the random part of the last id
+const tail = new Uint8Array(RANDOM_DIGITS); // digits of the last id's random part
 const pool = new Uint8Array(4096);
 let poolUsed = pool.length;
 
 /**
- * A unique id that sorts by the time it was made, also among ids of the same millisecond in one process:
- * `call_01k4z9…`: 10 digits of time, 16 random ones, counted up within a millisecond.
+ * A unique id that sorts by creation time, also within the same millisecond of one process: `call_01k4z9…`: 10 digits
+ * of time, 16 random digits that are incremented within a millisecond.
  */
 export function makeId(kind: IdKind, nowMs: number): string {
   if (nowMs > lastMs) {
@@ -40,7 +40,7 @@ export function makeTraceId(): string {
 function drawTail(): void {
   const bytes = randomBytes(RANDOM_DIGITS);
   for (let i = 0; i < RANDOM_DIGITS; i++) tail[i] = (bytes[i] ?? 0) & 31;
-  tail[0] = (tail[0] ?? 0) & 15; // leaves room to count up
+  tail[0] = (tail[0] ?? 0) & 15; // leaves room to increment
 }
 
 function countUp(): void {
@@ -51,7 +51,7 @@ function countUp(): void {
   }
 }
 
-/** Random bytes are drawn in blocks: one system call for many ids. */
+/** Drawn in blocks: one system call for many ids. */
 function randomBytes(count: number): Uint8Array {
   if (poolUsed + count > pool.length) {
     randomFillSync(pool);

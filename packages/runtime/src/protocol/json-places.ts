@@ -1,4 +1,4 @@
-/** Where something stands in a text; both count from 1. */
+/** A position in a text; both count from 1. */
 interface Place {
   readonly line: number;
   readonly column: number;
@@ -6,18 +6,18 @@ interface Place {
 
 type Step = string | number;
 
-/** Parsed JSON that knows the line and column of each of its parts. */
+/** Parsed JSON with the line and column of each part. */
 export interface LocatedJson {
   readonly value: unknown;
-  /** Where the member or element of that path begins; what is not there is told by what it would lie in. */
+  /** Start of the member or element at that path; for a missing one, of its closest existing parent. */
   placeOf(path: readonly Step[]): Place;
-  /** Names that one object has twice, the first few: people read the first, programs the last. */
+  /** The first names that occur twice in one object: people read the first, programs the last. */
   readonly repeated: readonly { readonly name: string; readonly place: Place }[];
 }
 
 /**
- * JSON in which no object has a name twice: one reader would take the first, another the last, and what was shown would not
- * be what is done. Throws a `SyntaxError` that shows nothing of the text.
+ * JSON without duplicate names in an object: some readers use the first and some the last, so what was shown might not
+ * be what is done. Throws a `SyntaxError` that quotes nothing of the text.
  */
 export function parseStrictJson(text: string): unknown {
   const value = JSON.parse(text) as unknown;
@@ -29,7 +29,9 @@ export function parseStrictJson(text: string): unknown {
   throw new SyntaxError(`An object has the same name twice, the second time at line ${line} column ${column}`);
 }
 
-/** JSON with the places of its parts; or where it stops being JSON. Shows nothing of the text. Linear in its length. */
+/**
+ * JSON with the positions of its parts, or the position of the first error. Quotes nothing of the text. Linear time.
+ */
 export function locateJson(text: string): LocatedJson | { readonly problem: string; readonly place: Place } {
   const scan = new Scan(text);
   const wrongAt = scan.run();
@@ -69,34 +71,34 @@ function placesOf(text: string): (at: number) => Place {
   };
 }
 
-/** A token of JSON after any white space. The string is unrolled, so that a long one is matched in one go. */
+/** A JSON token after any white space. The string pattern is unrolled, so that a long one is matched in one step. */
 const TOKEN =
   /[ \t\n\r]*(?:([{}[\],:])|("[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
 const SPACE = /[ \t\n\r]*/y;
 
-/** Parts that lie deeper are not remembered: no setting does, and a path for each would grow with the square. */
+/** Deeper parts are not recorded: no setting is nested deeper, and storing each path would take quadratic space. */
 const DEEPEST = 4;
 
-/** One is enough to refuse a text; a few more help whoever fixes it. */
+/** One is enough to refuse a text; a few more help to fix it. */
 const MOST_REPEATED = 20;
 
-/** What may come next. */
+/** The tokens that may come next. */
 type Wanted = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end" | "nothing";
 
-/** Goes through a text token by token; keeps a stack of its own, so that no nesting is too deep. */
+/** Scans a text token by token; uses its own stack, so that no nesting is too deep. */
 class Scan {
   readonly places = new Map<string, number>();
   readonly repeated: { readonly name: string; readonly at: number }[] = [];
-  /** Where the outermost value begins. */
+  /** Start of the outermost value. */
   start = 0;
   readonly #text: string;
-  /** One step for each object or list that is open. */
+  /** One step per open object or list. */
   readonly #path: Step[] = [];
-  /** The names so far of each object that is open; undefined for a list. */
+  /** The names so far of each open object; undefined for a list. */
   readonly #names: (Set<string> | undefined)[] = [];
   #wanted: Wanted = "value";
 
-  /** How deep parts lie whose places are remembered. */
+  /** The depth up to which positions are recorded. */
   readonly #deepest: number;
 
   constructor(text: string, deepest: number = DEEPEST) {
@@ -104,7 +106,7 @@ class Scan {
     this.#deepest = deepest;
   }
 
-  /** Gives the offset of the first thing that is wrong. */
+  /** Returns the offset of the first error. */
   run(): number | undefined {
     TOKEN.lastIndex = 0;
     for (;;) {
@@ -164,7 +166,7 @@ class Scan {
   #value(sign: string | undefined, at: number): boolean {
     const step = this.#path.at(-1);
     if (step === undefined) this.start = at;
-    // A member is placed by its name, an element by itself.
+    // The position of a member is that of its name.
     if (typeof step === "number" && this.#path.length <= this.#deepest) this.places.set(keyOf(this.#path), at);
     if (sign === "{") {
       this.#path.push("");

@@ -1,2 +1,5 @@
-/** Stands where a secret stood (spec 3, Redaction). Nothing that holds it is redacted again, and it never goes back into a file. */
+/**
+ * Replaces a secret (spec 3, Redaction). Text that contains it is not redacted again, and it is never written back to a
+ * file.
+ */
 export const REDACTION_MARKER = "***REDACTED***";

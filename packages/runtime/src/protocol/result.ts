@@ -36,18 +36,21 @@ export const artifacts = z.strictObject({
 });
 export type Artifacts = z.infer<typeof artifacts>;
 
-/** What every call gives back, whatever happened (spec 1, ToolCallResult). */
+/** The result of every call, whatever its outcome (spec 1, ToolCallResult). */
 export const toolCallResult = z.strictObject({
   tool_call_id: z.string(),
   ok: z.boolean(),
-  /** The output: `stdout`, `stderr`, `exit_code`, `data`, whether it was truncated, and where all of it is. Null: it did not run. */
+  /**
+   * The output: `stdout`, `stderr`, `exit_code`, `data`, whether it was truncated, and where the full output is. Null:
+   * it did not run.
+   */
   payload: payload.nullable(),
-  /** Null where the call succeeded. */
+  /** Null if the call succeeded. */
   error: callError.nullable(),
   /** Changed files, commands that ran, and the `undo_id`. */
   artifacts,
   duration_ms: z.number(),
-  /** Whether something secret was replaced. */
+  /** Whether a secret was redacted. */
   redacted: z.boolean(),
 });
 export type ToolCallResult = z.infer<typeof toolCallResult>;

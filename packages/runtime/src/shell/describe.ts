@@ -39,7 +39,7 @@ export function commandLine({ words, assignments, redirections }: SimpleCommand)
 function describeCommand(command: SimpleCommand): string {
   const { reached, folder } = command;
   const ways = reached.filter((way, index) => way !== "pipe" && way !== "-c" && reached.indexOf(way) === index);
-  if (folder.path === undefined) ways.push("in a folder that is not known");
+  if (folder.path === undefined) ways.push("in an unknown folder");
   else if (folder.path !== ".") ways.push(`in ${visible(folder.path)}`);
   return commandLine(command) + (ways.length === 0 ? "" : `  (${ways.map(visible).join(", ")})`);
 }

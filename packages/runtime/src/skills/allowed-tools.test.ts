@@ -87,7 +87,7 @@ test.each([["Bash(*)"], ["Bash"]])("%s beside a list of commands leaves any comm
 const UNCHANGED = [
   { title: "that lists nothing",     skill: { trusted: true } },
   { title: "that lists everything",  skill: { trusted: true, allowed_tools: ["*"] } },
-  { title: "that nobody trusts",     skill: { trusted: false, allowed_tools: ["Read"] } },
+  { title: "that is not trusted",    skill: { trusted: false, allowed_tools: ["Read"] } },
 ];
 
 for (const { title, skill } of UNCHANGED) {

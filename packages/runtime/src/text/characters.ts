@@ -1,11 +1,11 @@
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-const LONGEST = 4; // bytes of a character in UTF-8
+const LONGEST = 4; // bytes per UTF-8 character
 
 /**
- * Where the character that a cut at `at` would split begins; `at` itself where it splits none. The two bytes of a CRLF
- * count as one character. Bytes that are no UTF-8 are split only where a decoder begins anew, so that pieces decode to
- * the same text as the whole.
+ * Start of the character that a cut at `at` would split; `at` itself if it splits none. The two bytes of a CRLF count
+ * as one character. Invalid UTF-8 is split only where a decoder resynchronizes, so that the pieces decode to the same
+ * text as the whole.
  */
 export function startOfCharacter(bytes: Uint8Array, at: number): number {
   const next = bytes[at];
@@ -20,7 +20,7 @@ export function startOfCharacter(bytes: Uint8Array, at: number): number {
   return at;
 }
 
-/** Where the character that begins at `at` ends. */
+/** End of the character that starts at `at`. */
 export function endOfCharacter(bytes: Uint8Array, at: number): number {
   let end = at + 1;
   while (end < bytes.length && startOfCharacter(bytes, end) !== end) end++;
@@ -31,7 +31,7 @@ function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** How many bytes a character takes that begins with this one. */
+/** Length in bytes of a character with this first byte. */
 function promisedLength(first: number): number {
   if (first < 0xc0) return 1;
   if (first < 0xe0) return 2;

@@ -2,7 +2,7 @@ import { recogniseContent } from "./kinds.ts";
 
 export interface DecodedText {
   readonly text: string;
-  /** The file begins with a byte order mark. It is not part of `text`. */
+  /** The file starts with a byte order mark. It is not part of `text`. */
   readonly bom: boolean;
 }
 
@@ -17,13 +17,13 @@ const REPLACEMENT = "\ufffd";
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The text of a whole file, such that `encodeText` gives the same bytes again; or why there is none. */
+/** The text of an entire file, such that `encodeText` returns the same bytes; or why it cannot be decoded. */
 export function decodeText(bytes: Uint8Array): DecodedText | Undecodable {
   const { kind } = recogniseContent(bytes);
   if (kind === "utf-16") return { problem: kind };
   const text = decodeStrictly(bytes);
   if (text === undefined) return { problem: kind === "text" ? "invalid_utf8" : "binary" };
-  // A few NUL bytes are text like any other; many are UTF-16 without a mark, or numbers.
+  // A few NUL bytes are still text; many mean UTF-16 without a mark, or binary data.
   if (kind !== "text" && countNuls(bytes) * MANY_NULS > bytes.length) return { problem: "binary" };
   return text.startsWith(BOM) ? { text: text.slice(1), bom: true } : { text, bom: false };
 }
@@ -40,10 +40,10 @@ export function encodeText({ text, bom }: DecodedText): Buffer {
   return Buffer.from(bom ? BOM + text : text, "utf8");
 }
 
-/** Bytes as text to look at: what is no UTF-8 stands as replacement marks. A byte order mark stays in it. */
+/** Bytes as text for display: invalid UTF-8 becomes replacement characters. A byte order mark is kept. */
 export function decodeLeniently(bytes: Uint8Array): { readonly text: string; readonly valid: boolean } {
   const text = lenient.decode(bytes);
-  // The mark may also stand in the file itself.
+  // The file itself may contain the replacement character.
   return { text, valid: !text.includes(REPLACEMENT) || decodeStrictly(bytes) !== undefined };
 }
 
@@ -51,7 +51,7 @@ export function startsWithBom(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
-/** Undefined where the bytes are not valid UTF-8. */
+/** Undefined if the bytes are not valid UTF-8. */
 function decodeStrictly(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes);

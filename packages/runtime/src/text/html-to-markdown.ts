@@ -12,14 +12,14 @@ interface ConvertOptions {
   readonly signal: AbortSignal;
 }
 
-/** So much of a page is converted. */
+/** Maximum size of the converted part of a page. */
 const LIMIT = 524_288;
 
-/** A page as Markdown, or as plain text with its links and emphasis left out. Scripts and styles are dropped. */
+/** Converts a page to Markdown, or to plain text without links and emphasis. Scripts and styles are dropped. */
 export async function convertHtml(page: string, { base, to, signal }: ConvertOptions): Promise<Converted> {
   const isMarkdown = to === "markdown";
   const { segments, truncated } = simplifyHtml(page, { base, limit: LIMIT, inline: isMarkdown });
-  // Heavy, and most processes never fetch a page.
+  // Lazy: it is large, and most processes never fetch a page.
   const { default: Turndown } = await import("turndown");
   const service = new Turndown({ headingStyle: "atx", codeBlockStyle: "fenced", bulletListMarker: "-", hr: "---" });
   addTableRules(service);
@@ -29,13 +29,13 @@ export async function convertHtml(page: string, { base, to, signal }: ConvertOpt
     signal.throwIfAborted();
     const text = service.turndown(html).trim();
     if (text !== "") parts.push(text, goes_on ? "\n" : "\n\n");
-    // Others get their turn.
+    // Yields to other work.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return { text: `${parts.slice(0, -1).join("")}\n`, truncated };
 }
 
-/** Rows of cells as Markdown has them. A cell of several paragraphs is there to lay out the page: it is no table. */
+/** Table rows in Markdown. A cell with several paragraphs is page layout and not treated as a table. */
 function addTableRules(service: TurndownService): void {
   service.addRule("cell", {
     filter: ["td", "th"],
@@ -57,7 +57,7 @@ function addTableRules(service: TurndownService): void {
   service.addRule("rows", { filter: ["thead", "tbody", "tfoot"], replacement: (content) => content });
 }
 
-/** No marks for headings, and none to escape what looks like a mark. */
+/** No heading marks, and no escaping of text that looks like marks. */
 function makePlain(service: TurndownService): void {
   service.escape = (text) => text;
   service.addRule("heading", {

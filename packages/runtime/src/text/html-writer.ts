@@ -1,16 +1,18 @@
 export interface WriterOptions {
-  /** Links are told as seen from here. */
+  /** Base URL for links. */
   readonly base: string;
-  /** Of the whole, in characters. */
+  /** Total limit in characters. */
   readonly limit: number;
-  /** Keep links, pictures and emphasis. */
+  /** Keep links, images and emphasis. */
   readonly inline: boolean;
 }
 
-/** A piece of a page that is whole by itself: what was open at its end is closed there, and opened again in the next. */
+/**
+ * A self-contained piece of a page: elements that are open at its end are closed there, and opened again in the next.
+ */
 export interface Segment {
   readonly html: string;
-  /** It ends between two items of a list or rows of a table. */
+  /** It ends between two list items or table rows. */
   readonly goes_on: boolean;
 }
 
@@ -21,12 +23,14 @@ const BLOCKS = words(
 );
 /** Each of them indents every line inside. */
 const INDENTS = words("ul ol blockquote");
-/** The parser opens these again in every block that begins inside one: many deep, a page would grow beyond measure. */
+/**
+ * The parser reopens these in every block inside of them: deeply nested ones would make the page grow without limit.
+ */
 const INLINE = words("a b strong i em code kbd samp del s sub sup");
-/** Of these, what ends where a block begins: Markdown has no emphasis over several paragraphs. */
+/** Those that end where a block starts: Markdown has no emphasis across paragraphs. */
 const EMPHASIS = words("b strong i em kbd samp del s sub sup");
 const VOID = words("br hr img");
-/** Between what is in one of these a page can be cut without a trace. */
+/** Between the children of these, a page can be cut without a visible effect. */
 const CONTAINERS = words(
   "div section article main header footer nav aside ul ol dl table thead tbody tfoot form fieldset",
 );
@@ -36,13 +40,13 @@ const DEEPEST = { block: 64, indent: 12, inline: 8 } as const;
 const LONGEST_LINK = 2000;
 
 /**
- * A converter joins what it made of each element to what it has so far, so that its time grows with the square of their
- * number. Pages are cut at the next good place after `enough`, and anywhere at `most`.
+ * The converter takes quadratic time in the number of elements. Pages are cut at the next good place after `enough`,
+ * and anywhere at `most`.
  */
 const ENOUGH = { elements: 500, characters: 32_768 } as const;
 const MOST = { elements: 2000, characters: 131_072 } as const;
 
-/** What the start of an element ends, where it stands right above. */
+/** The open elements that a start tag closes implicitly. */
 // oxfmt-ignore
 const ENDS: Readonly<Record<string, ReadonlySet<string>>> = {
   li: words("li p"),
@@ -58,25 +62,25 @@ interface OpenElement {
   readonly name: string;
   readonly kind: keyof typeof DEEPEST;
   readonly attributes: string;
-  /** Not written, because it lies too deep; what it holds is. */
+  /** Not written because it is nested too deep; its content is. */
   readonly isSilent: boolean;
-  /** Of a numbered list: the number of the next item. */
+  /** For a numbered list: the number of the next item. */
   next: number;
 }
 
-/** Writes elements so that each one ends inside the one it began in. */
+/** Writes elements so that they are properly nested. */
 export class HtmlWriter {
   readonly #options: WriterOptions;
   readonly #segments: Segment[] = [];
   readonly #stack: OpenElement[] = [];
-  /** Those of the stack that are written: few, however many are open. */
+  /** The written elements of the stack: few, however many are open. */
   readonly #shown: OpenElement[] = [];
-  /** How many of these a page is better not cut in. */
+  /** Number of open elements in which the page should not be cut. */
   #tight = 0;
   readonly #open = new Map<string, number>();
   readonly #depth = { block: 0, indent: 0, inline: 0 };
   #parts: string[] = [];
-  /** Of the whole, and of this piece. */
+  /** In total, and of this segment. */
   #written = 0;
   #characters = 0;
   #elements = 0;
@@ -89,7 +93,7 @@ export class HtmlWriter {
     return this.#written > this.#options.limit;
   }
 
-  /** Text as it stands in a page: a "<" in it is written `&lt;`. */
+  /** Text in page form: a "<" in it is written as `&lt;`. */
   text(text: string): void {
     this.#write(text.slice(0, this.#options.limit + 1 - this.#written));
   }
@@ -203,7 +207,7 @@ function imageOf(attributes: Attributes, base: string): string {
   return source === undefined ? alt : `<img src="${source}" alt="${alt}">`;
 }
 
-/** Where a link leads, complete. Undefined where that is no place one could go to: scripts, data. */
+/** The absolute URL of a link. Undefined for scripts and data. */
 function linkOf(written: string | undefined, base: string): string | undefined {
   if (written === undefined || written.length > LONGEST_LINK) return undefined;
   const text = written.replaceAll(/&amp;|&#38;/gi, "&");

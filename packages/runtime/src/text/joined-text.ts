@@ -1,7 +1,7 @@
 /**
- * Where invisible characters belong to what is written, so that text without them would be broken: inside emoji
- * (👩‍💻, ❤️, 1️⃣, 🏴󠁧󠁢󠁥󠁮󠁧󠁿) and between letters of scripts that join (Persian می‌خواهم, Sinhala ශ්‍රී). Between Latin letters
- * they only make two words look alike, and count as hidden.
+ * Where invisible characters are a legitimate part of the text: inside emoji (👩‍💻, ❤️, 1️⃣, 🏴󠁧󠁢󠁥󠁮󠁧󠁿) and
+ * between letters of scripts that join (Persian می‌خواهم, Sinhala ශ්‍රී). Between Latin letters they only make two
+ * words look alike, and count as hidden.
  */
 // oxfmt-ignore
 const JOINING_SCRIPTS = [
@@ -14,7 +14,7 @@ const BETWEEN_LETTERS = String.raw`(?<=${LETTER})[\u200c\u200d](?=${LETTER})`;
 const PICTURE = String.raw`\p{Extended_Pictographic}(?:[\u{1f3fb}-\u{1f3ff}]|[\ufe0e\ufe0f])?`;
 const SEQUENCE = String.raw`${PICTURE}(?:\u200d${PICTURE})*`;
 const KEYCAP = String.raw`[0-9#*]\ufe0f\u20e3`;
-/** England, Scotland and Wales: the only flags that are written with tag characters. All other tags hide text. */
+/** England, Scotland and Wales: the only flags with tag characters. All other tags hide text. */
 const FLAG = ["gbeng", "gbsct", "gbwls"]
   .map(
     (region) =>
@@ -22,5 +22,5 @@ const FLAG = ["gbeng", "gbsct", "gbwls"]
   )
   .join("|");
 
-/** A piece of text whose invisible characters are part of its writing. For use in an expression with the flag `v`. */
+/** Matches text whose invisible characters are legitimate. For regular expressions with the flag `v`. */
 export const JOINED_TEXT = `${FLAG}|${KEYCAP}|${SEQUENCE}|${BETWEEN_LETTERS}`;

@@ -5,7 +5,7 @@ interface ContentKind {
   readonly media_type: string;
 }
 
-/** Git and ripgrep look about as far for a NUL. */
+/** Git and ripgrep scan about as far for a NUL. */
 const SAMPLE_BYTES = 8192;
 
 interface Row {
@@ -13,7 +13,7 @@ interface Row {
   /** Hexadecimal; `?` stands for any digit. */
   readonly magic: string;
   readonly at?: number;
-  /** No text begins like this. The others count only where the rest is no text either. */
+  /** No text starts like this. The other rows apply only if the rest is not text either. */
   readonly sure?: true;
 }
 
@@ -102,7 +102,7 @@ interface Matcher extends Pick<Row, "media_type" | "sure"> {
 
 let matchers: readonly Matcher[] | undefined;
 
-/** What a file holds, by how it begins: names of files lie. Looks at the first 8 KiB. */
+/** Detects the content type from the first 8 KiB; file names are not reliable. */
 export function recogniseContent(bytes: Uint8Array): ContentKind {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   if (sample[0] === 0xff && sample[1] === 0xfe) return { kind: "utf-16", media_type: "text/plain; charset=utf-16le" };
@@ -147,6 +147,6 @@ function isUtf8(sample: Uint8Array): boolean {
     decoder.decode(whole);
     return true;
   } catch {
-    return false; // the only thing that a fatal decoder throws at bytes
+    return false; // the only error of a fatal decoder
   }
 }

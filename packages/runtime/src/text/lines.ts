@@ -5,12 +5,12 @@ export const LINE_ENDS = ["lf", "crlf", "cr", "mixed", "none"] as const;
 export type LineEnds = (typeof LINE_ENDS)[number];
 
 /**
- * How many lines end in these bytes. A line ends at a line feed, as search and editing count too. Takes the same short
- * time for a byte whatever the lines are: a gigabyte of blank lines is no worse than any other.
+ * Number of line feeds in these bytes, the same line count as in search and editing. Constant time per byte: a gigabyte
+ * of blank lines takes no longer than any other.
  */
 export function countLineFeeds(bytes: Uint8Array): number {
   if (bytes.length < 8) return countSingly(bytes);
-  const first = -bytes.byteOffset & 3; // words lie at multiples of four
+  const first = -bytes.byteOffset & 3; // words are aligned to four bytes
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + first, (bytes.length - first) >> 2);
   const last = first + words.length * 4;
   return countSingly(bytes.subarray(0, first)) + countInWords(words) + countSingly(bytes.subarray(last));
@@ -22,7 +22,7 @@ function countSingly(bytes: Uint8Array): number {
   return count;
 }
 
-/** Four bytes at a time: each of the four lanes of a word counts on its own, and is emptied before it can run over. */
+/** Four bytes at a time: each of the four lanes of a word counts separately, and is flushed before it can overflow. */
 function countInWords(words: Int32Array): number {
   let count = 0;
   for (let at = 0; at < words.length;) {
@@ -38,7 +38,7 @@ function countInWords(words: Int32Array): number {
   return count;
 }
 
-/** Where the first `lines` lines end, their line feeds included; undefined where fewer lines end in these bytes. */
+/** End of the first `lines` lines, including their line feeds; undefined if there are fewer. */
 export function endOfLines(bytes: Uint8Array, lines: number): number | undefined {
   let at = 0;
   for (let count = 0; count < lines; count++) {
@@ -49,7 +49,7 @@ export function endOfLines(bytes: Uint8Array, lines: number): number | undefined
   return at;
 }
 
-/** What lines end with. */
+/** The kinds of line ends in a text. */
 export function lineEndsOf(bytes: Uint8Array): LineEnds {
   const found = new Set<LineEnds>();
   if (!bytes.includes(CARRIAGE_RETURN)) return bytes.includes(LINE_FEED) ? "lf" : "none";

@@ -1,17 +1,17 @@
-/** More than this in one file is not notes. */
+/** A file with more is not notes. */
 const MAX_IMPORTS = 100;
-/** Also in an entry of a list. With a backtick after it on the line it is a span. */
+/** Also in a list item. With a backtick later on the line it is a code span. */
 const FENCE = /^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})/;
 const HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/;
 const INDENTED = /^(?: {4}|\t)/;
 /** A run of backticks, and everything up to the next run of the same length. */
 const CODE_SPAN = /(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)/g;
-/** `@docs/a.md`, `@~/a.md`, `@./with\ space.md`: at the beginning of a word, so that mail addresses are not imports. */
+/** `@docs/a.md`, `@~/a.md`, `@./with\ space.md`: at the start of a word, so that mail addresses are not imports. */
 const IMPORT = /(?<![^\s(])@((?:\\ |[^\s\\`])+)/g;
-/** The end of a sentence, or of a bracket around it. */
+/** Punctuation at the end of a sentence or bracket. */
 const TRAILING = ".,;:!?)]}'\"*_";
 
-/** The paths that a `CLAUDE.md` imports with `@path`, in their order, each once. Code is left out. */
+/** The paths that a `CLAUDE.md` imports with `@path`, in order, each once. Code is skipped. */
 export function findImports(text: string): readonly string[] {
   const found = new Set<string>();
   for (const paragraph of withoutCodeBlocks(text).split(/\n\s*\n/)) {
@@ -23,14 +23,14 @@ export function findImports(text: string): readonly string[] {
   return [...found];
 }
 
-/** From the end, character by character: a pattern would begin at each character of a long word. */
+/** From the end, character by character: a regular expression would retry at each character of a long word. */
 function withoutTrailing(word: string): string {
   let end = word.length;
   while (end > 0 && TRAILING.includes(word.charAt(end - 1))) end--;
   return word.slice(0, end);
 }
 
-/** Fenced blocks, closed or not, and indented ones that follow an empty line, a fenced block or a heading. */
+/** Removes fenced blocks, closed or not, and indented ones that follow an empty line, a fenced block or a heading. */
 function withoutCodeBlocks(text: string): string {
   const lines: string[] = [];
   let fence: string | undefined;
@@ -53,7 +53,7 @@ function withoutCodeBlocks(text: string): string {
   return lines.join("\n");
 }
 
-/** Whether a missing file of that name is worth a word: `@alice` and `@scope/package` are not paths. */
+/** Whether a missing file of that name is worth reporting: `@alice` and `@scope/package` are not paths. */
 export function isClearlyPath(path: string): boolean {
   return /^(?:\.{1,2}|~)?\//.test(path) || /\.(?:md|markdown|mdx|txt|rst|adoc)$/i.test(path);
 }

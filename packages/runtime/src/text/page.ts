@@ -6,20 +6,20 @@ const LINE_FEED = 0x0a;
 export interface PageSize {
   readonly lines: number;
   readonly bytes: number;
-  /** Ends after a whole line, unless one line alone is over the limit. */
+  /** Ends after a complete line, unless one line alone exceeds the limit. */
   readonly whole_lines: boolean;
 }
 
 export interface Cut {
-  /** How many bytes the page has. */
+  /** Size of the page in bytes. */
   readonly length: number;
-  /** What ended it; undefined where it has all of the bytes. */
+  /** The limit that ended it; undefined if it has all of the bytes. */
   readonly full: "lines" | "bytes" | undefined;
 }
 
 /**
- * The first page of some bytes. Never ends inside a character, and has at least one where there is one. To be sure of
- * where a character ends it needs to see 4 bytes more than `size.bytes`, where there are so many.
+ * The first page of some bytes. Never ends inside a character, and has at least one if the input has. To find the end
+ * of a character it needs 4 bytes beyond `size.bytes`, if the input has them.
  */
 export function cutPage(bytes: Uint8Array, size: PageSize): Cut {
   const window = bytes.subarray(0, size.bytes);

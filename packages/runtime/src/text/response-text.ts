@@ -2,7 +2,7 @@ import { recogniseContent } from "./kinds.ts";
 
 interface ResponseText {
   readonly media_type: string;
-  /** Undefined where the body is no text. */
+  /** Undefined if the body is not text. */
   readonly text: string | undefined;
   readonly charset: string | undefined;
 }
@@ -15,7 +15,7 @@ export function isHtml(media_type: string): boolean {
   return HTML.test(media_type);
 }
 
-/** The body as text: by its byte order mark, what the server says of it, what the page says of itself; else UTF-8. */
+/** Decodes the body by its byte order mark, the server's charset or the page's own declaration; else as UTF-8. */
 export function decodeResponse(body: Uint8Array, contentType: string | undefined): ResponseText {
   const [type = "", ...parameters] = (contentType ?? "").split(";");
   const seen = recogniseContent(body);
@@ -55,7 +55,7 @@ function charsetInPage(body: Uint8Array): string | undefined {
   const start = Buffer.from(body.subarray(0, PRESCAN_BYTES)).toString("latin1");
   const label = /<meta\b[^>]{0,200}\bcharset\s{0,9}=\s{0,9}["']?\s{0,9}([\w-]{1,40})/i.exec(start)?.[1]?.toLowerCase();
   if (label === undefined || decoderFor(label) === undefined) return undefined;
-  // What could be read so far was no UTF-16.
+  // The declaration was readable as ASCII, so it cannot be UTF-16.
   return label.startsWith("utf-16") ? "utf-8" : label;
 }
 
@@ -64,7 +64,7 @@ function looksLikeHtml(body: Uint8Array): boolean {
   return start.startsWith("<!doctype html") || start.startsWith("<html");
 }
 
-/** Undefined for a name that no encoding has. */
+/** Undefined for an unknown encoding name. */
 function decoderFor(label: string): InstanceType<typeof TextDecoder> | undefined {
   try {
     return new TextDecoder(label);

@@ -3,24 +3,24 @@ import type { Segment, WriterOptions } from "./html-writer.ts";
 
 interface Simplified {
   readonly segments: readonly Segment[];
-  /** There was more than the limit. */
+  /** The page exceeded the limit. */
   readonly truncated: boolean;
 }
 
-/** Left out with all they hold. */
+/** Dropped with their content. */
 const DROPPED = words(
   "script style noscript template svg math iframe object canvas select textarea xmp noembed noframes",
 );
-/** Of these, what never ends swallows the rest, as in browsers. The others may end anywhere. */
+/** An unclosed one of these swallows the rest, as in browsers. The others may end anywhere. */
 const RAW = words("script style textarea xmp");
 
 const TAG = /<(\/?)([a-zA-Z][^\s/>]*)/y;
 const ATTRIBUTE = /[\s/]*([^\s/>=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"'][^\s>]*)))?/y;
 
 /**
- * A page as few well-nested elements: no scripts, no styles, no attributes but where links and pictures lead. Linear in
- * the page, and so is whatever reads the result piece by piece: how deep elements lie in each other is bounded, and how
- * many stand side by side.
+ * Reduces a page to few well-nested elements: no scripts, no styles, no attributes except the targets of links and
+ * images. Linear in the page, and so is reading the result segment by segment: nesting depth and number of siblings are
+ * limited.
  */
 export function simplifyHtml(page: string, options: WriterOptions): Simplified {
   const writer = new HtmlWriter(options);
@@ -37,11 +37,11 @@ export function simplifyHtml(page: string, options: WriterOptions): Simplified {
 
 interface Reading {
   readonly writer: HtmlWriter;
-  /** Names that no end tag follows any more: not looked for again. */
+  /** Names without a further end tag: not searched again. */
   readonly unending: Set<string>;
 }
 
-/** Reads what begins with "<" and gives where it ends. */
+/** Reads markup that starts with "<" and returns its end. */
 function readMarkup(page: string, open: number, { writer, unending }: Reading): number {
   if (page.startsWith("<!--", open)) return after(page, "-->", open + 4);
   TAG.lastIndex = open;

@@ -12,7 +12,7 @@ function treeOf(folder: string): Record<string, string> {
   return Object.fromEntries(files.toSorted().map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
-test("files are added, changed, moved and deleted at once, and taken back at once", async () => {
+test("files are added, changed, moved and deleted in one call, and undone in one call", async () => {
   const { path, make, call } = await scratch({ profile: "autonomous" });
   await make({ "root/change.txt": "one\ntwo\n", "root/old/move.sh": "echo 1\n", "root/gone.txt": "gone\n" });
   chmodSync(join(path, "root/old/move.sh"), 0o755);

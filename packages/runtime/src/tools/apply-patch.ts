@@ -30,7 +30,7 @@ type Summary = z.output<ReturnType<typeof returns>>;
 export const applyPatch = defineTool({
   name: "apply_patch",
   version: "1.0.0",
-  description: "Add, change, move and delete several files at once by a patch: all of it is done or nothing.",
+  description: "Add, change, move and delete several files with one patch, atomically: all changes apply or none.",
   args,
   returns,
   required_permissions: ["fs.write"],
@@ -78,7 +78,7 @@ function touchesOf(change: PatchChange): readonly Touch[] {
 async function planChange(change: PatchChange, befores: ReadonlyMap<string, FileBefore>): Promise<FileChange[]> {
   const { path } = change;
   const before = befores.get(path);
-  if (before === undefined) throw new Error("The file handle left out a file that was asked for");
+  if (before === undefined) throw new Error("The file handle omitted a requested file");
   if (change.kind === "add") {
     const old = before.facts === null ? undefined : (await before.read()).toString("utf8");
     const text = applyChange(change, undefined);
@@ -88,7 +88,7 @@ async function planChange(change: PatchChange, befores: ReadonlyMap<string, File
   if (before.facts === null) {
     throw new ToolError(
       "NotFound",
-      `Cannot apply the patch: it ${change.kind === "delete" ? "deletes" : "updates"} "${path}", and there is no such file; nothing was changed`,
+      `Cannot apply the patch: it ${change.kind === "delete" ? "deletes" : "updates"} "${path}", which does not exist; nothing was changed`,
       { path },
     );
   }

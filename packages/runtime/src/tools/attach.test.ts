@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import type { AttachedFile, Runtime, ToolCallResult } from "@autonous/runtime";
+import type { Runtime, ToolCallResult } from "@autonous/runtime";
+import type { AttachedFile } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { scratch } from "../../../../test/support/scratch.ts";
 
@@ -107,7 +108,7 @@ test("names and captions hold nothing that acts on a terminal, and no secret", a
   expect(copyOf(runtime, data).toString()).toBe("x");
 });
 
-test("what the run put aside can be sent", async () => {
+test("output that the run stored can be sent", async () => {
   const { call, runtime } = await scratch({
     limits: { lines: 5, bytes: 200 },
     onApproval: () => ({ answer: "grant" }),
@@ -125,8 +126,8 @@ test("a file that is too large is refused before it is copied", async () => {
   const { error } = await call("attach", { path: "large.bin" });
   expect(error).toMatchObject({
     code: "FileTooLarge",
-    message: 'Cannot attach "large.bin": it has 50000001 bytes, and no more can be sent than 50000000',
-    hint: "Compress it or attach a part of it; or tell where it is.",
+    message: 'Cannot attach "large.bin": it has 50000001 bytes, the limit is 50000000',
+    hint: "Compress it, attach a part of it, or give the user its path.",
   });
   expect(readdirSync(join(runtime.state_dir, "runs", runtime.run_id))).not.toContain("artifacts");
 });
@@ -158,7 +159,7 @@ for (const { title, path, code, says } of REFUSED) {
   });
 }
 
-test("it is not offered where nothing may be changed, and needs nobody's yes in a guarded workspace", async () => {
+test("it is not offered in a read-only workspace, and needs no approval in a guarded one", async () => {
   const { runtime } = await scratch({ profile: "readonly" });
   expect(runtime.tools().map(({ name }) => name)).not.toContain("attach");
   const guarded = await scratch();

@@ -12,30 +12,29 @@ import { letOthersRun, readExactly } from "./survey-file.ts";
 const args = () =>
   z.strictObject({
     path: z.string().min(1).describe("File to send, relative to the workspace; or a storage_ref of this run"),
-    caption: z.string().min(1).max(1_000).optional().describe("A line or two that go with it"),
+    caption: z.string().min(1).max(1_000).optional().describe("Caption, one or two lines"),
   });
 
 const returns = () =>
   z.strictObject({
-    name: z.string().describe("As the receiver sees it"),
+    name: z.string().describe("File name shown to the recipient"),
     media_type: z.string(),
-    bytes: z.int().describe("Of the copy that is sent"),
-    sha256: z.string().describe("Of the copy that is sent"),
-    artifact: z.string().describe("Where the copy lies in the run's folder"),
-    redacted: z.boolean().describe("Secrets in it were replaced"),
+    bytes: z.int().describe("Size of the sent copy"),
+    sha256: z.string().describe("SHA-256 of the sent copy"),
+    artifact: z.string().describe("Path of the copy in the run's folder"),
+    redacted: z.boolean().describe("Whether secrets were redacted"),
   });
 
 export const attach = defineTool({
   name: "attach",
   version: "1.0.0",
-  description:
-    "Send one file to the person who asked, as it is now. Secrets in text files are replaced in what is sent. At most 50 MB.",
+  description: "Send a copy of one file to the user. Secrets in text files are redacted in the copy. At most 50 MB.",
   args,
   returns,
   required_permissions: ["fs.read"],
   side_effects: ["files", "message"],
   risk: "medium",
-  // What the run itself put aside is no file of the workspace.
+  // Stored output of the run is outside the workspace.
   touches: ({ path }) => (isStorageRef(path) ? [] : [{ path, access: "read" }]),
   permission_class: "file",
   audit_operation: "attach",
@@ -52,8 +51,8 @@ export const attach = defineTool({
       const { name, media_type, bytes, sha256, artifact } = attached;
       return {
         data: { name, media_type, bytes, sha256, artifact, redacted },
-        stdout: `"${makeVisible(name)}" (${bytes} bytes) goes to whoever asked; the copy is ${artifact} in the run's folder\n`,
-        stderr: redacted ? "Secrets in it were replaced in what is sent\n" : "",
+        stdout: `"${makeVisible(name)}" (${bytes} bytes) will be sent to the user; copy in the run's folder: ${artifact}\n`,
+        stderr: redacted ? "Secrets were redacted in the sent copy\n" : "",
       };
     } finally {
       file.close();
@@ -65,11 +64,11 @@ function refuseLarge(path: string, { size }: OpenedFile): void {
   if (size <= MOST_ATTACHED_BYTES) return;
   throw new ToolError(
     "FileTooLarge",
-    `Cannot attach "${path}": it has ${size} bytes, and no more can be sent than ${MOST_ATTACHED_BYTES}`,
+    `Cannot attach "${path}": it has ${size} bytes, the limit is ${MOST_ATTACHED_BYTES}`,
     {
       size,
       limit_bytes: MOST_ATTACHED_BYTES,
-      hint: "Compress it or attach a part of it; or tell where it is.",
+      hint: "Compress it, attach a part of it, or give the user its path.",
     },
   );
 }
@@ -78,7 +77,7 @@ type Kind = Pick<AttachmentStart, "media_type" | "encoding">;
 
 const CHUNK = 256 * 1024;
 
-/** Text that is not UTF-8 throughout is taken byte by byte: what is no secret stays as it is. */
+/** Text that is not entirely UTF-8 is handled byte by byte: everything except secrets stays unchanged. */
 async function findKind(file: OpenedFile, path: string, context: ToolContext): Promise<Kind> {
   const head = await readExactly(file, { path, at: 0, length: Math.min(file.size, CHUNK) });
   const { kind, media_type } = recogniseContent(head);

@@ -57,7 +57,7 @@ sandboxed(`what a background command changed is told when it has ended, and late
 });
 
 sandboxed(
-  `what runs later and was planted by a background command is taken back when it is stopped${needs}`,
+  `a file that runs later and was planted by a background command is reverted when the command stops${needs}`,
   async () => {
     const folder = await scratch();
     await folder.make({
@@ -76,7 +76,7 @@ sandboxed(
   },
 );
 
-sandboxed(`what other calls do meanwhile, and take back, is not the background command's${needs}`, async () => {
+sandboxed(`changes and undos by other calls meanwhile do not count as the background command's${needs}`, async () => {
   const folder = await scratch();
   const { call, runtime, make } = folder;
   await make({ "root/a.txt": "a\n", "root/b.txt": "b\n" });
@@ -113,7 +113,7 @@ sandboxed(`a background command that only reads has changed nothing, whatever ot
   await folder.make({ "root/a.txt": "a\n" });
   const id = await startIn(folder, `cat a.txt; sleep ${marker()}`);
   await folder.call("background_output", { background_id: id, wait_seconds: 20 });
-  writeFileSync(join(folder.path, "root/by-somebody.txt"), "");
+  writeFileSync(join(folder.path, "root/by-another.txt"), "");
 
   const stopped = await folder.call("background_stop", { background_id: id });
   expect(stopped.artifacts.files_changed).toEqual([]);
@@ -141,7 +141,7 @@ sandboxed(`closing ends what runs in the background, and it stays known what it 
   expect(told.toSorted()).toEqual(["made-1.txt", "made-2.txt", "made-3.txt"]);
 });
 
-test("of a command that was lost with its worker it is told that nobody knows what it changed", async () => {
+test("for a command that was lost with its worker, the output says that its changes are unknown", async () => {
   const folder = await scratch({ state_dir: ".agent" });
   await folder.make({
     "root/.agent/background/bg_0.json": JSON.stringify({
@@ -159,6 +159,6 @@ test("of a command that was lost with its worker it is told that nobody knows wh
   const { payload, artifacts } = await folder.call("background_output", { background_id: "bg_0" });
 
   expect(payload?.data).toMatchObject({ state: "lost" });
-  expect(payload?.stderr).toMatch(/what it changed is not known: the process that watched it is gone/);
+  expect(payload?.stderr).toMatch(/changed files unknown: the process that watched it has exited/);
   expect(artifacts.files_changed).toEqual([]);
 });

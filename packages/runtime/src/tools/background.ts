@@ -10,7 +10,7 @@ import { countFiles, noteOn, stoppedBy, tellChanges } from "./command-output.ts"
 /** Longer waits are the model's to repeat: a call that waits for minutes looks like one that hangs. */
 const MAX_WAIT_SECONDS = 20;
 
-const idArgument = () => z.string().min(1).describe("The background_id that bash gave");
+const idArgument = () => z.string().min(1).describe("The background_id returned by bash");
 
 const facts = () =>
   z.strictObject({
@@ -23,8 +23,11 @@ const facts = () =>
     exit_code: z.int().optional(),
     signal: z.string().optional(),
     sandbox: z.string(),
-    unprotected: z.string().optional().describe("It was stopped because this path was open to it"),
-    files_changed: z.int().optional().describe("How many; known when it has ended"),
+    unprotected: z
+      .string()
+      .optional()
+      .describe("The command was stopped because the sandbox could not protect this path"),
+    files_changed: z.int().optional().describe("Number of changed files; set once the command has ended"),
   });
 type Facts = z.output<ReturnType<typeof facts>>;
 
@@ -47,7 +50,7 @@ function shownFacts(found: BackgroundFacts): Facts {
 
 /** What it changed, in the words that are used for other commands. */
 function told({ changes, changes_problem, unprotected }: BackgroundFacts) {
-  const unknown = changes_problem === undefined ? "" : `[what it changed is not known: ${changes_problem}]\n`;
+  const unknown = changes_problem === undefined ? "" : `[changed files unknown: ${changes_problem}]\n`;
   const stopped = unprotected === undefined ? "" : `[${makeVisible(stoppedBy(unprotected))}]\n`;
   return {
     note: `${stopped}${changes === undefined ? unknown : noteOn(changes, true)}`,
@@ -70,12 +73,17 @@ export const backgroundOutput = defineTool({
   name: "background_output",
   version: "1.0.0",
   description:
-    "Show what a background command printed since the cursor, whether it still runs, and, when it has ended, which files it changed.",
+    "Show a background command's new output since the cursor, its state, and, once it has ended, which files it changed.",
   args: () =>
     z.strictObject({
       background_id: idArgument(),
-      cursor: z.string().optional().describe("next_page_cursor of the call before; left out: from the beginning"),
-      wait_seconds: z.number().min(0).max(MAX_WAIT_SECONDS).default(0).describe("Wait so long for something new"),
+      cursor: z.string().optional().describe("next_page_cursor of the previous call (default: from the start)"),
+      wait_seconds: z
+        .number()
+        .min(0)
+        .max(MAX_WAIT_SECONDS)
+        .default(0)
+        .describe("Seconds to wait for new output (default 0)"),
     }),
   returns: () => facts().extend({ skipped_bytes: z.int() }),
   ...LOOKS,
@@ -110,7 +118,7 @@ function firstPage(output: Buffer, bytes: number): Buffer {
 export const backgroundStop = defineTool({
   name: "background_stop",
   version: "1.0.0",
-  description: "End a background command and everything it started, and tell which files it changed.",
+  description: "Stop a background command and all its processes; lists the files it changed.",
   args: () => z.strictObject({ background_id: idArgument() }),
   returns: facts,
   required_permissions: ["proc.exec"],
@@ -132,7 +140,7 @@ export const backgroundStop = defineTool({
 export const backgroundList = defineTool({
   name: "background_list",
   version: "1.0.0",
-  description: "List the background commands and how they are.",
+  description: "List background commands and their state.",
   args: () => z.strictObject({}),
   returns: () => z.strictObject({ background: z.array(facts()) }),
   ...LOOKS,

@@ -115,7 +115,7 @@ test.skipIf(!hasSandbox)(
     expect(redacted).toBe(true);
     expect(payload?.truncated_lines).toBe(true);
     expect(payload?.stdout).toMatch(
-      /^line 1\n[^]*\[\d+ lines, \d+ bytes left out; the whole output is in observations\/call_[^]*line 9999\n$/,
+      /^line 1\n[^]*\[\d+ lines, \d+ bytes left out; full output: observations\/call_[^]*line 9999\n$/,
     );
     const whole = readFileSync(join(runtime.state_dir, "runs", runtime.run_id, payload?.storage_ref ?? ""), "utf8");
     expect(whole).toContain("line 4321\n");
@@ -187,22 +187,25 @@ test.skipIf(!hasSandbox)(`with the network a command reaches the allowlist and n
 const IN_VAIN = [
   { title: "an empty allowlist",          options: {},                                                    args: {},                      says: /"network": \{ "allow": .*config\.json/ },
   { title: "an allowlist without entries", options: { network: { allow: [] } },                           args: {},                      says: /allowlist is empty/ },
-  { title: "the background",              options: { network: { allow: ["example.com"] } },               args: { is_background: true }, says: /waited for/ },
+  { title: "the background",              options: { network: { allow: ["example.com"] } },               args: { is_background: true }, says: /with a foreground command/ },
   { title: "no sandbox",                  options: { network: { allow: ["example.com"] }, sandbox: "off" }, args: {},                    says: /only a sandbox/ },
 ] as const;
 
 for (const { title, options, args, says } of IN_VAIN) {
-  test.skipIf(!hasSandbox)(`with ${title} nobody is asked for a command with the network${needs}`, async () => {
-    let asked = 0;
-    const { call } = await scratch({
-      ...options,
-      config: { rules: [{ effect: "allow", permission: "net.connect" }] },
-      onApproval: () => ({ answer: "grant", scope: "run", offer: String((asked += 1)) }),
-    });
-    const { error } = await call("bash", { cmd: "true", network: true, ...args });
-    expect([error?.code, asked]).toEqual(["NetworkDenied", 0]);
-    expect(error?.message).toMatch(says);
-  });
+  test.skipIf(!hasSandbox)(
+    `with ${title} no approval is requested for a command with network access${needs}`,
+    async () => {
+      let asked = 0;
+      const { call } = await scratch({
+        ...options,
+        config: { rules: [{ effect: "allow", permission: "net.connect" }] },
+        onApproval: () => ({ answer: "grant", scope: "run", offer: String((asked += 1)) }),
+      });
+      const { error } = await call("bash", { cmd: "true", network: true, ...args });
+      expect([error?.code, asked]).toEqual(["NetworkDenied", 0]);
+      expect(error?.message).toMatch(says);
+    },
+  );
 }
 
 test("run_terminal_cmd takes the names of other clients", async () => {
@@ -236,7 +239,7 @@ test.skipIf(!hasSandbox)(
 );
 
 test.skipIf(!hasSandbox)(
-  `a file that runs later and is planted by a command is taken back and flagged${needs}`,
+  `a file that runs later and is planted by a command is reverted and flagged${needs}`,
   async () => {
     const { path, make, call } = await scratch();
     await make({
@@ -283,9 +286,7 @@ test.skipIf(!hasSandbox)(`what is said about changes does not cost the whole of 
   execFileSync("mkfifo", [join(path, "root/pipe")]);
   const { payload } = await call("bash", { cmd: "seq 1 100000 >&2; rm pipe" });
 
-  expect(payload?.stderr).toMatch(
-    /^1\n[^]*left out; the whole output is in [^]*100000\n\[pipe: undo cannot restore this/,
-  );
+  expect(payload?.stderr).toMatch(/^1\n[^]*left out; full output: [^]*100000\n\[pipe: undo cannot restore this/);
   const whole = readFileSync(join(runtime.state_dir, "runs", runtime.run_id, payload?.storage_ref ?? ""), "utf8");
   expect(whole).toContain("\n50000\n");
 });

@@ -19,15 +19,18 @@ const args = () =>
     workdir: z.string().min(1).default(".").describe("Folder to run it in"),
     timeout_seconds: z.number().min(0.1).max(MAX_SECONDS).optional().describe("Timeout in seconds (default 120)"),
     is_background: z.boolean().default(false).describe("Return at once; read output with background_output"),
-    network: z.boolean().default(false).describe("Reach the network allowlist; a person confirms"),
-    change_run_later: z.boolean().default(false).describe("Change AGENTS.md, .vscode and the like; a person confirms"),
+    network: z.boolean().default(false).describe("Allow the network allowlist; needs approval"),
+    change_run_later: z
+      .boolean()
+      .default(false)
+      .describe("Allow changes to AGENTS.md, .vscode and the like; needs approval"),
     description: z.string().max(1000).optional().describe("Purpose in a few words"),
   });
 type Args = z.output<ReturnType<typeof args>>;
 
 const returns = () =>
   z.strictObject({
-    exit_code: z.int().nullable().describe("Null while it runs in the background"),
+    exit_code: z.int().nullable().describe("Null while the command runs in the background"),
     signal: z.string().nullable(),
     ended_by: z.enum(["itself", "timeout", "cancel", "limit"]).nullable(),
     sandbox: z.string(),
@@ -40,7 +43,7 @@ export const bash = defineTool({
   name: "bash",
   version: "1.0.0",
   description:
-    "Run a bash command, confined to the workspace, without network. No process is left running unless is_background is set.",
+    "Run a bash command, sandboxed to the workspace, without network. All its processes end with it unless is_background is set.",
   args,
   returns,
   aliases: [{ name: "run_terminal_cmd", adapt: adaptRunTerminalCmd }],
@@ -90,7 +93,7 @@ const MAX_CONNECTIONS = 1000;
 async function startInBackground(given: Args, { processes }: ToolContext): Promise<Output> {
   const { cmd, workdir, network, change_run_later } = given;
   if (change_run_later) {
-    const why = "files that run later stay read-only for commands in the background";
+    const why = "files that run later stay read-only for background commands";
     throw new ToolError("InvalidArguments", `Cannot run the command with "change_run_later": ${why}`, {
       hint: "Run it without is_background.",
     });
@@ -102,7 +105,7 @@ async function startInBackground(given: Args, { processes }: ToolContext): Promi
   });
   return {
     data: { exit_code: null, signal: null, ended_by: null, sandbox, background_id, pid },
-    stdout: `Started ${background_id} (process ${pid}); background_output shows what it prints\n`,
+    stdout: `Started ${background_id} (process ${pid}); read its output with background_output\n`,
     artifacts: { commands_run: [cmd] },
   };
 }
@@ -114,44 +117,34 @@ function failureOf(
   const { exit_code, signal, ended_by, limit_reached, duration_ms, sandbox } = end;
   if (ended_by === "timeout") {
     const seconds = Math.round(duration_ms / 100) / 10;
-    return new ToolError(
-      "Timeout",
-      `The command was stopped after ${seconds} seconds; what it printed until then is given`,
-      {
-        timeout: true,
-        hint:
-          networkHint(end, output) ??
-          "Do less in one command, set timeout_seconds (600 at most), or run it with is_background.",
-      },
-    );
+    return new ToolError("Timeout", `The command timed out after ${seconds} s; its output until then is included`, {
+      timeout: true,
+      hint: networkHint(end, output) ?? "Do less per command, set timeout_seconds (at most 600), or use is_background.",
+    });
   }
   if (end.unprotected !== undefined) {
     return unprotectedError("The command", end.unprotected);
   }
   if (ended_by === "cancel") {
-    return new ToolError("Cancelled", "The command was cancelled; what it printed and changed until then is given");
+    return new ToolError("Cancelled", "The command was cancelled; its output and changes until then are included");
   }
   if (limit_reached !== undefined) {
     const { limit, allowed, found } = limit_reached;
-    return new ToolError(
-      "LimitReached",
-      `The command was ended: it took more ${limit} than it may (${found} of ${allowed})`,
-      {
-        ...limit_reached,
-        hint: "Use smaller steps. A person can raise the limit: command_limits of the runtime, AUTONOUS_COMMAND_… in the settings.",
-      },
-    );
+    return new ToolError("LimitReached", `The command was killed: ${limit} limit exceeded (${found} of ${allowed})`, {
+      ...limit_reached,
+      hint: "Use smaller steps. The user can raise the limit: command_limits of the runtime, AUTONOUS_COMMAND_… in the settings.",
+    });
   }
   const stale = sandbox === "none" ? undefined : staleFiles(output);
   if (stale !== undefined) {
-    const why = "they run later, and are read-only for commands";
-    const message = `Git could not change ${stale}: ${why}. The working folder does not match what git was to put there`;
+    const why = "files that run later are read-only for commands";
+    const message = `Git could not change ${stale}: ${why}. The working tree is now incomplete`;
     return new ToolError("ExitNonZero", message, { exit_code, signal, hint: CHANGES_LATER });
   }
   if (exit_code === 0) return undefined;
-  const how = signal === null ? `exit code ${exit_code}` : `signal ${signal}`;
+  const how = signal === null ? `exited with code ${exit_code}` : `was killed by ${signal}`;
   const hint = hintFor(end, output);
-  return new ToolError("ExitNonZero", `The command ended with ${how}`, {
+  return new ToolError("ExitNonZero", `The command ${how}`, {
     exit_code,
     signal,
     ...(hint === undefined ? {} : { hint }),
@@ -159,7 +152,7 @@ function failureOf(
 }
 
 const CHANGES_LATER =
-  'Undo this call, then make it again with "change_run_later": true; a person has to confirm. Or have the person run it.';
+  'Undo this call, then retry with "change_run_later": true (needs approval), or ask the user to run it.';
 
 /** Git goes on without the files that it cannot replace, and `git checkout` even calls that a success. */
 const NOT_REPLACED =

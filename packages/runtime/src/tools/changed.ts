@@ -24,9 +24,9 @@ export function describeUndo({ files, undo_id }: ChangeTold): UndoTold {
   const lost = files.filter((file) => file.not_kept === true);
   const notes = lost.slice(0, MAX_NOTES).map(({ path, before }) => {
     const size = isFileVersion(before) ? before.size : 0;
-    return `${makeVisible(path)}: its old content (${size} bytes) was not kept, so undo cannot restore it\n`;
+    return `${makeVisible(path)}: its old content (${size} bytes) was not stored, so undo cannot restore it\n`;
   });
-  const more = lost.length > MAX_NOTES ? `${lost.length - MAX_NOTES} more files were not kept\n` : "";
+  const more = lost.length > MAX_NOTES ? `${lost.length - MAX_NOTES} more files were not stored\n` : "";
   return {
     note: `${notes.join("")}${more}`,
     artifacts: {

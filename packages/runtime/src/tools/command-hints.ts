@@ -43,7 +43,7 @@ const NO_NETWORK = new RegExp(
 );
 
 const NETWORK_HINT =
-  'The sandbox has no network, and the command seems to need one. "network": true gives it the addresses on the allowlist ("network": { "allow": [...] } in the configuration); a person has to confirm.';
+  'The sandbox has no network, and the command seems to need one. "network": true allows the addresses on the allowlist ("network": { "allow": [...] } in the configuration); needs approval.';
 
 /** What a command that failed in the sandbox may have run into, by its last words. */
 const RUN_INTO: readonly HintRow[] = [
@@ -52,16 +52,16 @@ const RUN_INTO: readonly HintRow[] = [
     words:
       /(?:EROFS|read-only file system|ENOENT[^\n]*(?:mkdir|rename|symlink|open))[^\n]*node_modules|node_modules[^\n]*read-only file system|EAI_AGAIN registry\.(?:npmjs|yarnpkg)\./i,
     ofPackages: true,
-    hint: 'node_modules is read-only for commands, because this program is installed there; only caches in it that exist (such as .cache and .vite) can be written to. To install or change packages, set "change_run_later": true, and "network": true where they are fetched; a person has to confirm. Or have the person run it.',
+    hint: 'node_modules is read-only for commands, because this program is installed there; only its existing caches (such as .cache and .vite) are writable. To install or change packages, set "change_run_later": true, and "network": true to download them (needs approval), or ask the user to run it.',
   },
   { words: NO_NETWORK, hint: NETWORK_HINT },
   {
     words: /could not (?:write|lock) config file/i,
-    hint: "Git's configuration is closed to commands that nobody confirmed, and while other commands run.",
+    hint: "Git's configuration is read-only for commands without approval, and while other commands run.",
   },
   {
     words: /read-only file system|EROFS/i,
-    hint: 'Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are, unless "change_run_later" is set and a person confirms.',
+    hint: 'Only the workspace and /tmp are writable. For known read-only commands the workspace is read-only too. Files that other programs run later are always read-only, unless "change_run_later" is set and approved.',
   },
 ];
 
@@ -99,7 +99,7 @@ function refusedHint({ connections = [] }: HintedEnd): string | undefined {
   const names = [...new Set(refused.map(({ host, port }) => JSON.stringify(isUsual(port) ? host : `${host}:${port}`)))];
   if (names.length === 0) return undefined;
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-  return `Not on the network allowlist: ${names.slice(0, MAX_NAMED).join(", ")}${more}. A person can add names to "network": { "allow": [...] } in the configuration.`;
+  return `Not on the network allowlist: ${names.slice(0, MAX_NAMED).join(", ")}${more}. The user can add names to "network": { "allow": [...] } in the configuration.`;
 }
 
 function isUsual(port: number): boolean {

@@ -17,8 +17,8 @@ const STREAMS: readonly OutputStream[] = ["stdout", "stderr"];
 type OnOutput = (stream: OutputStream, piece: Buffer) => void;
 
 /**
- * Has a command's output go to its transcript, and after it what there is to say about what it changed. `run` gets what
- * takes the output; what can be shown of it already goes to `progress`.
+ * Writes a command's output to its transcript, followed by notes on what it changed. `run` gets the sink for the output;
+ * the part that is safe to show immediately goes to `progress`.
  */
 export async function keepOutput<End extends { readonly changes: CommandChanges }>(
   { openTranscript, progress }: Pick<ToolContext, "openTranscript" | "progress">,
@@ -121,7 +121,7 @@ export function countFiles({ files, files_more = 0 }: CommandChanges): number {
   return files.length + files_more;
 }
 
-/** What was taken back, what cannot be taken back, where nobody looked, and whose it may be: a line each. */
+/** One line each: what was reverted, what cannot be undone, what was not checked, and who else may have changed it. */
 export function noteOn(changes: CommandChanges, isBackground = false): string {
   const { files, files_more = 0, taken_back, taken_back_more = 0, left_out, left_out_more } = changes;
   const { untracked = [] } = changes;
@@ -129,8 +129,8 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
   const notes = [
     ...taken_back
       .slice(0, MAX_NOTES)
-      .map(({ path, why, outcome }) => `${path}: ${SET_ASIDE[outcome]}: it runs later or is closed (${why})`),
-    ...further(taken_back.length - MAX_NOTES, taken_back_more, "files that run later or are closed"),
+      .map(({ path, why, outcome }) => `${path}: ${SET_ASIDE[outcome]}: it runs later or is off limits (${why})`),
+    ...further(taken_back.length - MAX_NOTES, taken_back_more, "files that run later or are off limits"),
     ...stays
       .slice(0, MAX_NOTES)
       .map(({ path, why_not }) => `${path}: undo cannot restore this${why_not === undefined ? "" : `: ${why_not}`}`),
@@ -138,24 +138,24 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
     ...left_out
       .slice(0, MAX_NOTES)
       .map(({ path, why }) => `${path}: changes in it are not listed, and undo cannot restore them: ${why}`),
-    ...further(0, left_out_more, "places are not listed"),
+    ...further(0, left_out_more, "paths are not listed"),
     ...untracked.slice(0, MAX_NOTES).map((path) => `${path}: ${UNTRACKED}`),
-    ...further(untracked.length - MAX_NOTES, 0, "hidden files that git does not track any more"),
+    ...further(untracked.length - MAX_NOTES, 0, "hidden files that git no longer tracks"),
     ...(changes.unsure === undefined ? [] : [`${changes.unsure} more changes: ${UNSURE}`]),
     ...(changes.overlapped && (isBackground || files.length > 0) ? [OVERLAPPED] : []),
   ];
   return notes.map((note) => `[${makeVisible(note)}]\n`).join("");
 }
 
-/** Why a command was stopped although nobody asked for it: what happened to a path that it must not have. */
+/** Why the runtime stopped a command: what happened to a path that the command must not reach. */
 export function stoppedBy(unprotected: string): string {
-  return `stopped: "${unprotected}" was created or replaced while it ran, and the sandbox could not protect it from then on`;
+  return `stopped: "${unprotected}" was created or replaced while the command ran, and the sandbox could no longer protect it`;
 }
 
 export function unprotectedError(what: string, unprotected: string): ToolError {
   return new ToolError("Cancelled", `${what} was ${stoppedBy(unprotected)}`, {
     path: unprotected,
-    hint: "Run it again: what it printed and changed until then is listed.",
+    hint: "Run it again; its output and changes until then are listed.",
   });
 }
 
@@ -171,10 +171,10 @@ const SET_ASIDE = {
 } as const;
 
 const UNTRACKED =
-  "git does not track it any more: it is hidden from commands, so git took it for deleted. Undo this call unless that was meant; git add with other paths leaves it as it is";
+  "git no longer tracks it: it is hidden from commands, so git recorded it as deleted. Undo this call unless intended; use git add with explicit paths";
 
 const UNSURE =
-  "commands of other sessions ran at the same time, so it is not known whose these are; they are not listed, and undo leaves them alone";
+  "commands of other sessions ran at the same time, so these changes may be theirs; they are not listed, and undo skips them";
 
 const OVERLAPPED =
-  "another command ran at the same time: a change may be that one's, and what that one told is not told again";
+  "another command ran at the same time: a change may be its own, and changes it reported are not repeated";

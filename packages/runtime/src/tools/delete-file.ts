@@ -9,7 +9,7 @@ const returns = () => z.strictObject({ removed: z.string(), bytes: z.int() });
 export const deleteFile = defineTool({
   name: "delete_file",
   version: "1.0.0",
-  description: "Delete one file. The change can be taken back with undo.",
+  description: "Delete one file. Reversible with undo.",
   args,
   returns,
   required_permissions: ["fs.delete"],
@@ -27,7 +27,7 @@ export const deleteFile = defineTool({
     let bytes = 0;
     const changed = await files.change([path], ([before]) => {
       if (before === undefined || before.facts === null) {
-        throw new ToolError("NotFound", `Cannot delete "${path}": there is nothing of that name`, { path });
+        throw new ToolError("NotFound", `Cannot delete "${path}": not found`, { path });
       }
       bytes = before.facts.size;
       return Promise.resolve([{ path, remove: true }]);

@@ -8,7 +8,7 @@ const args = () =>
     content: z.string().min(1).max(16_000).describe("Text to show"),
     level: z.enum(LEVELS).default("info"),
     title: z.string().max(200).optional().describe("Heading"),
-    thought: z.string().max(4_000).optional().describe("Reason, for the record only"),
+    thought: z.string().max(4_000).optional().describe("Reason, for the audit log only"),
     evidence: z.array(z.string().min(1).max(1_000)).max(20).optional().describe("Sources, such as src/app.ts:12"),
   });
 
@@ -17,7 +17,8 @@ const returns = () => z.strictObject({ level: z.enum(LEVELS) });
 export const display = defineTool({
   name: "display",
   version: "1.0.0",
-  description: "Show the user a message at once, while the task goes on: progress, findings. Not for the final answer.",
+  description:
+    "Show the user a message immediately, while the task continues: progress, findings. Not for the final answer.",
   args,
   returns,
   aliases: [{ name: "message_user", adapt: adaptMessage }],

@@ -59,12 +59,14 @@ for (const { title, file, args, code, says } of REFUSED) {
   });
 }
 
-test("edit refuses bytes that are no UTF-8, and binary files, rather than destroy them", async () => {
+test("edit refuses bytes that are not valid UTF-8, and binary files, rather than destroy them", async () => {
   const { path, call } = await scratch();
   writeFileSync(join(path, "root/latin1.txt"), Buffer.from([0x63, 0x61, 0x66, 0xe9, 0x0a]));
   writeFileSync(join(path, "root/image.png"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0]));
 
-  expect((await call("edit", { path: "latin1.txt", find: "caf", replace: "x" })).error?.message).toMatch(/no UTF-8/);
+  expect((await call("edit", { path: "latin1.txt", find: "caf", replace: "x" })).error?.message).toMatch(
+    /not valid UTF-8/,
+  );
   expect((await call("edit", { path: "image.png", find: "PNG", replace: "x" })).error?.message).toMatch(/binary/);
 });
 

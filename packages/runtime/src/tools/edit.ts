@@ -13,7 +13,7 @@ import { readEditable } from "./editable.ts";
 import { refuseStale, sha256Argument } from "./stale.ts";
 
 const findText = () => z.string().describe("Text to find, copied exactly from the file");
-const replaceWith = () => z.string().describe("Text to put in its place, taken literally");
+const replaceWith = () => z.string().describe("Replacement text, taken literally");
 const all = () => z.boolean().describe("Replace every occurrence");
 
 const args = () =>
@@ -27,7 +27,7 @@ const args = () =>
       .min(1)
       .max(1000)
       .optional()
-      .describe("Instead of find and replace: several edits of the file as it is now, all or none"),
+      .describe("Instead of find and replace: several edits of the current file, all or none"),
     if_sha256: sha256Argument().optional(),
   });
 type Args = z.output<ReturnType<typeof args>>;
@@ -45,7 +45,7 @@ export const edit = defineTool({
   name: "edit",
   version: "1.0.0",
   description:
-    "Replace text in a file. find has to be there exactly once, unless all is set; differences in line ends and trailing spaces are forgiven.",
+    "Replace text in a file. find must match exactly once, unless all is set; differences in line endings and trailing spaces are ignored.",
   args,
   returns,
   required_permissions: ["fs.write"],
@@ -63,12 +63,12 @@ export const edit = defineTool({
     const { path } = given;
     let planned: Planned | undefined;
     const changed = await files.change([path], async ([before]) => {
-      if (before === undefined) throw new Error("The file handle left out the file that was asked for");
+      if (before === undefined) throw new Error("The file handle omitted the requested file");
       await refuseStale(before, given.if_sha256, "edit");
       planned = await planEdit(before, edits);
       return [{ path, content: planned.content }];
     });
-    if (planned === undefined) throw new Error("The file handle asked for no plan");
+    if (planned === undefined) throw new Error("The file handle did not request a plan");
     const { content, replacements } = planned;
     const diff = await unifiedDiff(path, planned.before, planned.after);
     const { note, artifacts } = describeUndo(changed);
@@ -84,7 +84,7 @@ function editsOf({ find, replace, all: every, edits }: Args): readonly Edit[] {
     return [{ find, replace, all: every === true }];
   throw new ToolError(
     "InvalidArguments",
-    'Cannot call "edit": it takes either "find" and "replace", or "edits", and not both',
+    'Cannot call "edit": pass either "find" and "replace", or "edits", not both',
     { fields: ["find", "replace", "edits"] },
   );
 }
@@ -99,9 +99,9 @@ interface Planned {
 async function planEdit(before: FileBefore, edits: readonly Edit[]): Promise<Planned> {
   const { path } = before;
   if (before.facts === null) {
-    throw new ToolError("NotFound", `Cannot edit "${path}": there is no such file`, {
+    throw new ToolError("NotFound", `Cannot edit "${path}": file not found`, {
       path,
-      hint: "Use write to make a new file, or find to look for where it is.",
+      hint: "Use write to create a new file, or find to locate it.",
     });
   }
   const { text, bom } = await readEditable(before, "edit");

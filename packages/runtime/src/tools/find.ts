@@ -17,8 +17,8 @@ const KINDS = {
 
 const args = () =>
   z.strictObject({
-    path: z.string().min(1).default(".").describe("Folder to look in"),
-    name_pattern: z.string().min(1).describe("Glob: *.ts is a name at any depth, src/**/*.ts a path below path"),
+    path: z.string().min(1).default(".").describe("Folder to search"),
+    name_pattern: z.string().min(1).describe("Glob: *.ts matches names at any depth, src/**/*.ts paths below path"),
     max_depth: z.int().min(1).optional().describe("Levels to descend; 1 is the folder itself"),
     limit: z.int().min(1).optional().describe("Entries per page"),
     cursor: z.string().optional().describe("The next_page_cursor"),

@@ -69,7 +69,7 @@ export abstract class GrepPage {
     return true;
   }
 
-  /** Writes whole lines, or gives false where there is no room for them. */
+  /** Writes whole lines, or returns false if they do not fit. */
   protected write(piece: string, { lines = 1, end }: { lines?: number; end: LinePlace }): boolean {
     const { limits } = this.options;
     const bytes = Buffer.byteLength(piece);

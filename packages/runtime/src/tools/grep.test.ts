@@ -81,7 +81,7 @@ test("data says the same as the text, and whether the search ran to its end", as
   });
   expect((await search({ pattern: "absent" })).payload?.data).toMatchObject({ complete: true, summary: "No match" });
   const { data, next_page_cursor } = (await search({ pattern: "needle", limit: 2 })).payload ?? {};
-  expect(data).toMatchObject({ complete: false, summary: "2 matching lines on this page; there are more" });
+  expect(data).toMatchObject({ complete: false, summary: "2 matching lines on this page; more follow" });
   expect(next_page_cursor).toBeTypeOf("string");
 });
 
@@ -135,7 +135,7 @@ test("text that looks like options is only text", async () => {
   expect(readdirSync(join(path, "root")).toSorted()).toEqual(["--pre=touch", "x.txt"].toSorted());
 });
 
-test("no configuration of the workspace or the environment is heeded", async () => {
+test("configuration in the workspace or the environment is ignored", async () => {
   const { make, call, path } = await scratch();
   await make({ "root/a.txt": "needle\n", "root/.rgignore": "a.txt\n", "root/.ripgreprc": "--invert-match\n" });
   process.env["RIPGREP_CONFIG_PATH"] = join(path, "root/.ripgreprc");
@@ -343,7 +343,7 @@ test("byte order marks, UTF-16 and line ends of all kinds are read as text", asy
   );
 });
 
-test("a file that is no text is skipped in a folder, and told of where it is named", async () => {
+test("a binary file is skipped in a folder, and reported if the call names it", async () => {
   const { make, call } = await scratch();
   await make({ "root/bin": "a\0b hit\nhit\n" });
   expect((await call("grep", { pattern: "hit" })).payload?.stdout).toBe("");
@@ -411,7 +411,7 @@ test("lines of a private key are not shown, however they are searched for", asyn
   expect((await call("grep", { pattern: "QUFB" })).payload?.stdout).toBe(`fixture.txt:2:${hash}\n`);
 });
 
-test("the temporary files of a change are nobody's business", async () => {
+test("the temporary files of a change are not searched", async () => {
   const { make, call } = await scratch();
   await make({ "root/.autonous-01m7f9mp1bacdz1kaeg3zyjha3-1.tmp": "needle", "root/a.txt": "needle" });
   expect((await call("grep", { pattern: "needle" })).payload?.stdout).toBe("a.txt:1:needle\n");

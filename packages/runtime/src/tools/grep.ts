@@ -8,7 +8,7 @@ import { ToolError } from "../protocol/errors.ts";
 import { startPage } from "./grep-pages.ts";
 import type { GrepMode, GrepPage } from "./grep-pages.ts";
 
-/** Longer ones are no help to anybody, and the system takes only so long an argument. */
+/** Longer patterns are not useful, and the system limits the length of an argument. */
 const MAX_PATTERN = 20_000;
 
 const args = () =>
@@ -17,13 +17,13 @@ const args = () =>
       .string()
       .min(1)
       .max(MAX_PATTERN)
-      .refine((text) => !text.includes("\0"), { error: String.raw`it holds a NUL character; write \x00` })
+      .refine((text) => !text.includes("\0"), { error: String.raw`it contains a NUL character; write \x00` })
       .describe("Regular expression (Rust syntax, no look-around)"),
     path: z.string().min(1).default(".").describe("Folder or file to search"),
     glob: z.string().min(1).optional().describe("Only files that match: *.ts, src/**/*.ts"),
     type: z
       .string()
-      .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "it has to be letters, digits, _ and -" })
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "only letters, digits, _ and - are allowed" })
       .optional()
       .describe("Only files of this type: ts, py, rust"),
     limit: z.int().min(1).optional().describe("Matches (or files) per page"),
@@ -55,7 +55,7 @@ export const grep = defineTool({
   name: "grep",
   version: "1.0.0",
   description:
-    "Search the text of files with a regular expression. Gives file:line:text in path order; .gitignore is respected.",
+    "Search the text of files with a regular expression. Returns file:line:text in path order; .gitignore is respected.",
   args,
   returns,
   required_permissions: ["fs.read"],
@@ -126,7 +126,7 @@ function queryOf(given: Args, after: LinePlace | undefined, complaints: string[]
   };
 }
 
-/** A glob that cannot be read is the caller's to mend. */
+/** A glob that cannot be read is the caller's to fix. */
 export function filterOf(pattern: string, field: string): NameFilter {
   try {
     const { matches } = compileGlob(pattern);
@@ -146,7 +146,7 @@ export function pathIn(searched: string): (found: Pick<FoundLine, "path">) => st
 function summaryOf({ count, unit }: GrepPage, isComplete: boolean): string {
   if (count === 0) return isComplete ? "No match" : "No match so far";
   const many = `${count} ${count === 1 ? unit.one : unit.many}`;
-  return isComplete ? many : `${many} on this page; there are more`;
+  return isComplete ? many : `${many} on this page; more follow`;
 }
 
 /** What a cursor is good for: this search and no other. */

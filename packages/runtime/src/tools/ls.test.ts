@@ -186,7 +186,7 @@ test("100,000 entries come page by page in bounded memory", async () => {
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(64 * 1024 * 1024);
 });
 
-test("names that are no text, or could act on a terminal, are shown safely and still paged", async () => {
+test("names that are not valid text, or contain terminal control characters, are shown safely and still paged", async () => {
   const place = await scratch();
   const folder = join(place.path, "root/odd");
   mkdirSync(folder);

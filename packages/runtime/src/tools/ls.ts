@@ -13,8 +13,8 @@ const args = () =>
     recursive: z.boolean().default(false).describe("Include subfolders"),
     limit: z.int().min(1).optional().describe("Entries per page"),
     cursor: z.string().optional().describe("The next_page_cursor"),
-    ignore_globs: z.array(z.string().min(1)).max(100).optional().describe("Names to leave out: node_modules"),
-    all: z.boolean().default(false).describe("Name sensitive files too"),
+    ignore_globs: z.array(z.string().min(1)).max(100).optional().describe("Names to skip, for example node_modules"),
+    all: z.boolean().default(false).describe("Also list names of sensitive files"),
   });
 type Args = z.output<ReturnType<typeof args>>;
 

@@ -25,4 +25,4 @@ export function netOf(records: readonly UndoRecord[]): readonly RestoreItem[] {
   return [...byPlace.values()];
 }
 
-const UNSURE = "another command ran when it changed, and may have changed it";
+const UNSURE = "another command was running when it changed, and may have changed it";

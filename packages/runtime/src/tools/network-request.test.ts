@@ -75,19 +75,19 @@ test("an answer that is an error, was sent on and is too long says so", async ()
   const { data, stdout, stderr, truncated_bytes } = await call({ url: `http://${host}/`, max_bytes: 10 }, [host]);
   expect(stdout).toBe("xxxxxxxxxx");
   expect(stderr).toBe(
-    `The server answered 404 Not Found\nThe request was sent on to http://${host}/next\nThe body is longer than 10 bytes; the rest was not read\n`,
+    `The server responded with 404 Not Found\nThe request was redirected to http://${host}/next\nThe body is longer than 10 bytes; the rest was not read\n`,
   );
   expect(truncated_bytes).toBe(true);
   expect(data).toMatchObject({ status: 404, bytes: 10, truncated: true, redirects: [`http://${host}/`] });
 });
 
-test("what is no text is named and not shown", async () => {
+test("a body that is not text is named and not shown", async () => {
   const host = await serve((_request, response) =>
     response.writeHead(200, { "content-type": "application/zip" }).end(gzipSync("x")),
   );
   const { data, stdout, stderr } = await call({ url: `http://${host}/`, format: "raw" }, [host]);
   expect(stdout).toBe("");
-  expect(stderr).toMatch(/^The body is no text \(application\/zip, \d+ bytes\); it is not shown\n$/);
+  expect(stderr).toMatch(/^The body is not text \(application\/zip, \d+ bytes\) and is not shown\n$/);
   expect(data).toMatchObject({ format: null, charset: null, media_type: "application/zip" });
 });
 

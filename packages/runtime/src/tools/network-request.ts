@@ -16,34 +16,31 @@ const TIMEOUT_MS = 25_000;
 const args = () =>
   z
     .strictObject({
-      url: z.string().min(1).describe("Complete address; its host has to be on the network allowlist"),
+      url: z.string().min(1).describe("Full URL; its host must be on the network allowlist"),
       method: z.enum(METHODS).default("GET"),
-      headers: z.record(z.string(), z.string()).default({}).describe("Header lines to send"),
+      headers: z.record(z.string(), z.string()).default({}).describe("Request headers"),
       body: z.string().max(MOST_BYTES).optional().describe("Sent as UTF-8"),
-      max_bytes: z.int().min(1).max(MOST_BYTES).default(DEFAULT_BYTES).describe("No more of the body is read"),
-      format: z
-        .enum(FORMATS)
-        .optional()
-        .describe("How a page is given: markdown (the default for HTML), text, or raw as it came"),
+      max_bytes: z.int().min(1).max(MOST_BYTES).default(DEFAULT_BYTES).describe("Maximum bytes of the body to read"),
+      format: z.enum(FORMATS).optional().describe("Output format: markdown (default for HTML), text or raw"),
     })
     .superRefine(({ method, body }, { addIssue }) => {
       if (body === undefined || (method !== "GET" && method !== "HEAD")) return;
-      addIssue({ code: "custom", path: ["body"], message: `a ${method} request has none; set method` });
+      addIssue({ code: "custom", path: ["body"], message: `a ${method} request has no body; set method` });
     });
 type Args = z.output<ReturnType<typeof args>>;
 
 const returns = () =>
   z.strictObject({
-    url: z.string().describe("Where the answer came from"),
-    redirects: z.array(z.string()).describe("The addresses that sent on to it"),
+    url: z.string().describe("Final URL of the response"),
+    redirects: z.array(z.string()).describe("URLs that redirected to it"),
     status: z.int(),
     status_text: z.string(),
     headers: z.record(z.string(), z.string()),
     media_type: z.string(),
     charset: z.string().nullable(),
-    format: z.enum(FORMATS).nullable().describe("Of the body, which is the output; null where it is no text"),
-    bytes: z.int().describe("Of the body, as far as it was read"),
-    sha256: z.string().describe("Of the same"),
+    format: z.enum(FORMATS).nullable().describe("Format of the body in the output; null if it is not text"),
+    bytes: z.int().describe("Bytes of the body that were read"),
+    sha256: z.string().describe("SHA-256 of those bytes"),
     truncated: z.boolean(),
   });
 
@@ -51,7 +48,7 @@ export const networkRequest = defineTool({
   name: "network_request",
   version: "1.0.0",
   description:
-    "Make one HTTP request to a host on the network allowlist. Pages come as Markdown. An answer of any status is a result; look at status.",
+    "Make one HTTP request to a host on the network allowlist. HTML is converted to Markdown. A response with any status is a result; check status.",
   args,
   returns,
   aliases: [{ name: "fetch", adapt: adaptFetch }],
@@ -111,8 +108,8 @@ async function show(response: NetworkResponse, wanted: Args["format"], signal: A
   const { url, headers, body, encoding } = response;
   const { media_type, text, charset } = decodeResponse(body, headers["content-type"]);
   if (encoding !== undefined || text === undefined) {
-    const what = encoding === undefined ? media_type : `${media_type}, packed as "${encoding}"`;
-    const notes = body.length === 0 ? [] : [`The body is no text (${what}, ${body.length} bytes); it is not shown`];
+    const what = encoding === undefined ? media_type : `${media_type}, encoded as "${encoding}"`;
+    const notes = body.length === 0 ? [] : [`The body is not text (${what}, ${body.length} bytes) and is not shown`];
     return { text: "", media_type, truncated: false, notes };
   }
   const format = wanted ?? (isHtml(media_type) ? "markdown" : "raw");
@@ -120,14 +117,14 @@ async function show(response: NetworkResponse, wanted: Args["format"], signal: A
     return { text, media_type, charset, format: "raw", truncated: false, notes: [] };
   const { convertHtml } = await import("../text/html-to-markdown.ts"); // a page is seldom asked for
   const converted = await convertHtml(text, { base: url, to: format, signal });
-  const notes = converted.truncated ? ["The page is too long to be converted as a whole; its end is left out"] : [];
+  const notes = converted.truncated ? ["The page is too long to convert; its end was truncated"] : [];
   return { text: converted.text, media_type, charset, format, truncated: converted.truncated, notes };
 }
 
 function notesOn({ url, status, status_text, redirects, truncated }: NetworkResponse, given: Args): readonly string[] {
   const notes: string[] = [];
-  if (status >= 400) notes.push(`The server answered ${status} ${status_text}`.trim());
-  if (redirects.length > 0) notes.push(`The request was sent on to ${url}`);
+  if (status >= 400) notes.push(`The server responded with ${status} ${status_text}`.trim());
+  if (redirects.length > 0) notes.push(`The request was redirected to ${url}`);
   if (truncated) notes.push(`The body is longer than ${given.max_bytes} bytes; the rest was not read`);
   return notes;
 }

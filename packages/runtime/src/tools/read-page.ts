@@ -73,7 +73,7 @@ export async function readPage(file: OpenedFile, request: PageRequest, limits: O
     truncated_bytes: cut.full === "bytes" && (shrunk || size.bytes === limits.bytes),
     next: isMore ? { at: end, line: line === null ? null : line + feeds } : undefined,
     notes: [
-      ...(valid ? [] : ["This is not all valid UTF-8: \ufffd stands for bytes that could not be decoded"]),
+      ...(valid ? [] : ["Not all of this is valid UTF-8: \ufffd replaces bytes that could not be decoded"]),
       ...(isMore && endsInLine && size.whole_lines ? [longLine(end_line)] : []),
     ],
     ...(at === 0 && !isMore ? {} : { around: await readAround(file, request, { at, end }) }),
@@ -94,7 +94,7 @@ async function readAround(
 }
 
 function longLine(line: number | null): string {
-  return `${line === null ? "This line" : `Line ${line}`} is longer than a page and goes on in the next one`;
+  return `${line === null ? "This line" : `Line ${line}`} is longer than a page and continues on the next one`;
 }
 
 /** Bytes that the caller asked for are given as asked; where our own limit ends the page, it ends after a line. */

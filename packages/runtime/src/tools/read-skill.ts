@@ -11,21 +11,21 @@ const args = () =>
   z
     .strictObject({
       name: z.string().min(1).max(200).describe("Name of the skill"),
-      source: z.enum(SKILL_SOURCES).optional().describe("Where two have the same name"),
+      source: z.enum(SKILL_SOURCES).optional().describe("Only needed if two skills have the same name"),
       path: z
         .string()
         .min(1)
         .max(4096)
         .optional()
-        .describe("A file of the skill instead of its instructions, relative to its folder: references/api.md"),
-      offset: z.int().min(1).optional().describe("Line to begin at, counted from 1; with path"),
+        .describe("Read this file of the skill instead of its instructions, relative to its folder: references/api.md"),
+      offset: z.int().min(1).optional().describe("First line, counted from 1; with path"),
       limit: z.int().min(1).optional().describe("Lines per page; with path"),
       cursor: z.string().optional().describe("The next_page_cursor; with path"),
     })
     .refine(
       ({ path, offset, limit, cursor }) =>
         path !== undefined || (offset === undefined && limit === undefined && cursor === undefined),
-      { path: ["path"], message: "offset, limit and cursor page a file: name it" },
+      { path: ["path"], message: "offset, limit and cursor need path" },
     );
 type Args = z.output<ReturnType<typeof args>>;
 
@@ -33,10 +33,10 @@ const returns = () =>
   z.strictObject({
     skill: z.strictObject({ name: z.string(), source: z.enum(SKILL_SOURCES), digest: z.string() }),
     scripts: z.array(z.string()),
-    files: z.array(z.string()).describe("Its other files"),
-    folder: z.string().describe("Where its files are"),
+    files: z.array(z.string()).describe("Other files of the skill"),
+    folder: z.string().describe("Folder of its files"),
     allowed_tools: z.array(z.string()).nullable(),
-    file: readReturns().optional().describe("Of a file that was read"),
+    file: readReturns().optional().describe("Set if a file was read"),
   });
 
 /** Published skills stay below this, and every byte is sent to a model. */
@@ -46,7 +46,7 @@ export const readSkill = defineTool({
   name: "read_skill",
   version: "1.0.0",
   description:
-    "Read the instructions of a skill, or with path one of its files (references, assets). From then on its allowed-tools limit the task. Its scripts are run with run_script.",
+    "Read the instructions of a skill, or with path one of its files (references, assets). Its allowed-tools then restrict the task. Run its scripts with run_script.",
   args,
   returns,
   required_permissions: [],

@@ -91,14 +91,14 @@ for (const { title, content, args, stdout, data } of SLICES) {
 
 // oxfmt-ignore
 const REFUSED = [
-  { title: "a line after the last",         args: { offset: 3 },                       code: "InvalidArguments",     says: /from line 3 on: it has 2 lines/ },
-  { title: "a byte after the last",         args: { offset_bytes: 4 },                 code: "InvalidArguments",     says: /from byte 4 on: it has 4 bytes/ },
+  { title: "a line after the last",         args: { offset: 3 },                       code: "InvalidArguments",     says: /from line 3: it has 2 lines/ },
+  { title: "a byte after the last",         args: { offset_bytes: 4 },                 code: "InvalidArguments",     says: /from byte 4: it has 4 bytes/ },
   { title: "line 0",                        args: { offset: 0 },                       code: "InvalidArguments",     says: /counted from 1/ },
   { title: "a negative line",               args: { offset: -1 },                      code: "InvalidArguments",     says: /counted from 1/ },
   { title: "no lines",                      args: { limit: 0 },                        code: "InvalidArguments",     says: /"limit"/ },
   { title: "half a line",                   args: { offset: 1.5 },                     code: "InvalidArguments",     says: /"offset"/ },
-  { title: "two beginnings",                args: { offset: 1, offset_bytes: 1 },      code: "InvalidArguments",     says: /"offset" .* "offset_bytes", both say where to begin/ },
-  { title: "two lengths",                   args: { limit: 1, limit_bytes: 1 },        code: "InvalidArguments",     says: /"limit" .* "limit_bytes", both say how long/ },
+  { title: "two beginnings",                args: { offset: 1, offset_bytes: 1 },      code: "InvalidArguments",     says: /"offset" .* "offset_bytes": both set the start/ },
+  { title: "two lengths",                   args: { limit: 1, limit_bytes: 1 },        code: "InvalidArguments",     says: /"limit" .* "limit_bytes": both set the page size/ },
   { title: "bytes and lines",               args: { offset_bytes: 1, limit: 1 },       code: "InvalidArguments",     says: /one counts bytes and the other lines/ },
   { title: "a cursor that is none",         args: { cursor: "x" },                     code: "InvalidCursor",        says: /altered/ },
   { title: "an argument that it has not",   args: { encoding: "latin1" },              code: "InvalidArguments",     says: /"encoding" is not an argument/ },
@@ -109,7 +109,7 @@ const REFUSED = [
   { title: "a device outside",              args: { path: "/dev/zero" },               code: "PathTraversalBlocked", says: /outside/ },
   { title: "a link to the outside",         args: { path: "out" },                     code: "PathTraversalBlocked", says: /outside/ },
   { title: "a sensitive place",             args: { path: ".ssh/id_rsa" },             code: "SensitivePath",        says: /keys/ },
-  { title: "what no run has put aside",     args: { path: "observations/call_1.txt" }, code: "NotFound",             says: /put nothing aside/ },
+  { title: "a stored output of no run",     args: { path: "observations/call_1.txt" }, code: "NotFound",             says: /stored no file of that name/ },
   { title: "what climbs out of it",         args: { path: "observations/../../x" },    code: "PathTraversalBlocked", says: /outside/ },
 ] as const;
 
@@ -126,14 +126,14 @@ for (const { title, args, code, says } of REFUSED) {
 }
 
 test("a line after the last of an empty file says that it is empty", async () => {
-  expect((await reading("", { offset: 2 })).error?.message).toBe('Cannot read "a.txt" from line 2 on: it is empty');
+  expect((await reading("", { offset: 2 })).error?.message).toBe('Cannot read "a.txt" from line 2: it is empty');
 });
 
 // oxfmt-ignore
 const NAMED = [
   { title: "an image",      content: Buffer.from("89504e470d0a1a0a0000000d", "hex"), says: '"a.txt" is an image (image/png), 12 bytes; its content is not shown\n',                          data: { kind: "image", media_type: "image/png" } },
   { title: "a binary file", content: Buffer.from("a\0b"),                            says: '"a.txt" is a binary file (application/octet-stream), 3 bytes; its content is not shown\n',    data: { kind: "binary", media_type: "application/octet-stream" } },
-  { title: "UTF-16",        content: Buffer.from("\ufeffhi", "utf16le"),             says: '"a.txt" is text in UTF-16 (text/plain; charset=utf-16le), 6 bytes; only UTF-8 is shown\n',     data: { kind: "binary", media_type: "text/plain; charset=utf-16le" } },
+  { title: "UTF-16",        content: Buffer.from("\ufeffhi", "utf16le"),             says: '"a.txt" is UTF-16 text (text/plain; charset=utf-16le), 6 bytes; only UTF-8 is shown\n',     data: { kind: "binary", media_type: "text/plain; charset=utf-16le" } },
 ] as const;
 
 for (const { title, content, says, data } of NAMED) {
@@ -150,11 +150,11 @@ for (const { title, content, says, data } of NAMED) {
   });
 }
 
-test("bytes that are no UTF-8 stand as marks, and that is said", async () => {
+test("bytes that are not UTF-8 become replacement characters, and the output says so", async () => {
   const { ok, payload } = await reading(Buffer.from("caf\u00e9\nna\u00efve\n", "latin1"));
   expect(ok).toBe(true);
   expect(payload?.stdout).toBe("caf\ufffd\nna\ufffdve\n");
-  expect(payload?.stderr).toMatch(/not all valid UTF-8/);
+  expect(payload?.stderr).toMatch(/Not all of this is valid UTF-8/);
   expect(payload?.data).toMatchObject({ valid_utf8: false, total_lines: 2, end_bytes: 11 });
 });
 
@@ -284,7 +284,7 @@ test("a line that is longer than a page comes in pieces, and that is said", asyn
   const pages = await allPages(place, { path: "a.txt" });
   expect(pages.map((page) => page.payload?.stdout.length)).toEqual([6, 50, 50, 50, 51, 4]);
   expect(pages.map((page) => page.payload?.stderr !== "")).toEqual([false, true, true, true, false, false]);
-  expect(pages[1]?.payload?.stderr).toBe("Line 2 is longer than a page and goes on in the next one\n");
+  expect(pages[1]?.payload?.stderr).toBe("Line 2 is longer than a page and continues on the next one\n");
   expect(pages[2]?.payload?.data).toMatchObject({ start_line: 2, end_line: 2 });
   expect(pages[4]?.payload?.data).toMatchObject({ start_line: 2, end_line: 2 });
 });
@@ -309,7 +309,7 @@ test("a cursor is refused when the file has changed, and beside an offset that i
   appendFileSync(join(path, "root/a.txt"), "4\n");
   expect((await call("read", { ...args, cursor })).error).toMatchObject({
     code: "InvalidCursor",
-    message: 'Cannot go on reading "a.txt": it has changed since the page before',
+    message: 'Cannot continue reading "a.txt": it has changed since the previous page',
     hint: "Read it again without a cursor.",
   });
 });
@@ -324,7 +324,7 @@ test("a file that was changed and given its old time again is a changed file", a
   expect((await call("read", { path: "a.txt", cursor })).error?.code).toBe("InvalidCursor");
 });
 
-test("what a run put aside is read by its reference, in pages, and not from another run", async () => {
+test("output that a run stored is read by its reference, in pages, and not from another run", async () => {
   const place = await scratch({ limits: { lines: 3, bytes: 1000 } });
   const lines = Array.from({ length: 8 }, (_, i) => `word ${i}\n`).join("");
   place.runtime.register(

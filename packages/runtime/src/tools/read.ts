@@ -18,44 +18,44 @@ const args = () =>
   z
     .strictObject({
       path: z.string().min(1).describe("File to read; or a storage_ref of this run"),
-      offset: z.int().min(0, "lines are counted from 1").optional().describe("Line to begin at, counted from 1"),
+      offset: z.int().min(0, "lines are counted from 1").optional().describe("First line, counted from 1"),
       limit: z.int().min(1).optional().describe("Lines per page"),
-      offset_bytes: z.int().min(0).optional().describe("Byte to begin at, counted from 0"),
-      limit_bytes: z.int().min(1).optional().describe("Bytes per page; an offset beside it counts bytes too"),
+      offset_bytes: z.int().min(0).optional().describe("First byte, counted from 0"),
+      limit_bytes: z.int().min(1).optional().describe("Bytes per page; offset then counts bytes too"),
       cursor: z.string().optional().describe("The next_page_cursor"),
     })
     .superRefine((given, { addIssue }) => {
       for (const [field, other, why] of CONTRADICTIONS) {
         if (given[field] === undefined || given[other] === undefined) continue;
-        addIssue({ code: "custom", path: [field], message: `it cannot go with "${other}", ${why}` });
+        addIssue({ code: "custom", path: [field], message: `it cannot be combined with "${other}": ${why}` });
       }
       if (given.offset !== 0 || given.limit_bytes !== undefined) return;
-      const message = "lines are counted from 1; leave it out to begin at the first";
+      const message = "lines are counted from 1; omit it to start at the first";
       addIssue({ code: "custom", path: ["offset"], message });
     });
 type Args = z.output<ReturnType<typeof args>>;
 
 // oxfmt-ignore
 const CONTRADICTIONS = [
-  ["offset",       "offset_bytes", "both say where to begin"],
-  ["limit",        "limit_bytes",  "both say how long a page is"],
+  ["offset",       "offset_bytes", "both set the start"],
+  ["limit",        "limit_bytes",  "both set the page size"],
   ["offset_bytes", "limit",        "one counts bytes and the other lines"],
 ] as const;
 
 export const readReturns = () =>
   z.strictObject({
     path: z.string(),
-    kind: z.enum(["text", "image", "binary"]).describe("Only text is shown; of the rest this is all"),
+    kind: z.enum(["text", "image", "binary"]).describe("Only text content is shown"),
     media_type: z.string(),
     size: z.int(),
-    sha256: z.string().nullable().describe("Of the whole file; null above 4 GiB"),
+    sha256: z.string().nullable().describe("SHA-256 of the whole file; null above 4 GiB"),
     start_line: z.int().nullable().optional(),
     end_line: z.int().nullable().optional(),
     total_lines: z.int().nullable().optional(),
-    offset_bytes: z.int().optional().describe("Where the slice begins"),
-    end_bytes: z.int().optional().describe("The first byte after it"),
-    line_ends: z.enum(LINE_ENDS).optional().describe("Of the slice"),
-    valid_utf8: z.boolean().optional().describe("Of the slice"),
+    offset_bytes: z.int().optional().describe("Start of the slice"),
+    end_bytes: z.int().optional().describe("End of the slice (exclusive)"),
+    line_ends: z.enum(LINE_ENDS).optional().describe("Line endings of the slice"),
+    valid_utf8: z.boolean().optional().describe("Whether the slice is valid UTF-8"),
     bom: z.boolean().optional().describe("The file begins with a byte order mark, which is not shown"),
   });
 type Output = ToolOutput<z.input<ReturnType<typeof readReturns>>>;
@@ -64,14 +64,14 @@ export const read = defineTool({
   name: "read",
   version: "1.0.0",
   description:
-    "Read a file, or a slice of it by lines or bytes. Images and other binary files are only named, with type and size.",
+    "Read a file, or a slice of it by lines or bytes. For images and other binary files, returns only type and size.",
   args,
   returns: readReturns,
   aliases: [{ name: "read_file", adapt: adaptReadFile }],
   required_permissions: ["fs.read"],
   side_effects: ["none"],
   risk: "low",
-  // What the run itself put aside is no file of the workspace.
+  // Stored output of the run is outside the workspace.
   touches: ({ path }) => (isStorageRef(path) ? [] : [{ path, access: "read" }]),
   permission_class: "file",
   audit_operation: "read",
@@ -97,7 +97,7 @@ export async function readOpened(file: OpenedFile, given: Args, context: ToolCon
   }
 }
 
-/** A file of up to so many bytes is read once and as a whole. */
+/** Files up to this size are read completely in one step. */
 const WHOLE_BYTES = 256 * 1024;
 
 async function readFirst(file: OpenedFile, given: Args, context: ToolContext): Promise<Output> {
@@ -126,7 +126,7 @@ async function readOn(file: OpenedFile, given: Args & { cursor: string }, contex
   const { path } = given;
   const position = positionSchema().parse(context.cursors.open(given.cursor, boundTo(given)));
   if (position.identity !== file.identity) {
-    throw new ToolError("InvalidCursor", `Cannot go on reading "${path}": it has changed since the page before`, {
+    throw new ToolError("InvalidCursor", `Cannot continue reading "${path}": it has changed since the previous page`, {
       field: "cursor",
       hint: "Read it again without a cursor.",
     });
@@ -169,8 +169,8 @@ function refuseOtherStart(given: Args, from: Start): void {
   const field = offset === undefined ? "offset_bytes" : "offset";
   throw new ToolError(
     "InvalidArguments",
-    `Cannot read "${path}": "${field}" and "cursor" say to begin at different places`,
-    { field, hint: "Leave one of them out." },
+    `Cannot read "${path}": "${field}" and "cursor" start at different positions`,
+    { field, hint: "Omit one of them." },
   );
 }
 
@@ -179,7 +179,7 @@ function pastEnd(
   { field, wanted, have, unit }: { field: string; wanted: number; have: number; unit: "line" | "byte" },
 ): ToolError {
   const holds = have === 0 ? "it is empty" : `it has ${have} ${unit}${have === 1 ? "" : "s"}`;
-  return new ToolError("InvalidArguments", `Cannot read "${path}" from ${unit} ${wanted} on: ${holds}`, {
+  return new ToolError("InvalidArguments", `Cannot read "${path}" from ${unit} ${wanted}: ${holds}`, {
     field,
     [`total_${unit}s`]: have,
   });
@@ -189,7 +189,7 @@ function pastEnd(
 const NAMED = {
   image:    (media_type: string, size: string) => `is an image (${media_type}), ${size}; its content is not shown`,
   binary:   (media_type: string, size: string) => `is a binary file (${media_type}), ${size}; its content is not shown`,
-  "utf-16": (media_type: string, size: string) => `is text in UTF-16 (${media_type}), ${size}; only UTF-8 is shown`,
+  "utf-16": (media_type: string, size: string) => `is UTF-16 text (${media_type}), ${size}; only UTF-8 is shown`,
 } as const;
 
 interface Named {

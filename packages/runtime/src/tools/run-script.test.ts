@@ -155,9 +155,9 @@ test("a script finds what lies beside it, and changes only a copy", async () => 
 
 // oxfmt-ignore
 const FAILED = [
-  { title: "ends with an error",  text: "echo out; echo err >&2; exit 3", exit_code: 3,   code: "ExitNonZero", says: /exit code 3/ },
-  { title: "is ended by a signal", text: "echo out; echo err >&2; kill -9 $$", exit_code: 137, code: "ExitNonZero", says: /signal SIGKILL/ },
-  { title: "takes too long",      text: "echo out; echo err >&2; exec sleep 600", exit_code: 137, code: "Timeout", says: /stopped after 1 seconds/ },
+  { title: "ends with an error",  text: "echo out; echo err >&2; exit 3", exit_code: 3,   code: "ExitNonZero", says: /exited with code 3/ },
+  { title: "is ended by a signal", text: "echo out; echo err >&2; kill -9 $$", exit_code: 137, code: "ExitNonZero", says: /killed by SIGKILL/ },
+  { title: "takes too long",      text: "echo out; echo err >&2; exec sleep 600", exit_code: 137, code: "Timeout", says: /timed out after 1 s/ },
 ];
 
 for (const { title, text, exit_code, code, says } of FAILED) {
@@ -183,7 +183,7 @@ test("a script may take as long as the host says where the call does not say", a
 
   expect(failure).toMatchObject({
     code: "Timeout",
-    message: expect.stringMatching(/stopped after 1 seconds/) as string,
+    message: expect.stringMatching(/timed out after 1 s/) as string,
     details: { timeout: true, timeout_seconds: 1 },
   });
 });
@@ -205,7 +205,7 @@ test("an interpreter that is missing is named, with what to do", async () => {
   });
   await expect(call({ relative_path: "scripts/b" })).rejects.toMatchObject({
     details: { program: "no-such-lua" },
-    hint: "Have a person install no-such-lua, or continue without the script.",
+    hint: "Ask the user to install no-such-lua, or continue without the script.",
   });
 });
 
@@ -348,7 +348,7 @@ test.skipIf(!hasSandbox)(`what a script changes in the workspace is listed and u
   expect(await read("root/a.txt")).toBe("old\n");
 });
 
-test.skipIf(!hasSandbox)(`what runs later and was planted by a script is taken back${needs}`, async () => {
+test.skipIf(!hasSandbox)(`a file that runs later and was planted by a script is reverted${needs}`, async () => {
   const { run, path } = await kitOf('cd "$1"; echo evil > .envrc; echo fine > fine.txt');
 
   const { payload, artifacts } = await run();
@@ -380,5 +380,7 @@ test.skipIf(!hasSandbox)(`a script is kept from what rules close, and stopped wh
   const running = run();
   await expect.poll(() => existsSync(join(path, "root/begun")), { timeout: 30_000 }).toBe(true);
   await make({ "root/secrets/more": "CANARY\n" });
-  expect((await running).error?.message).toMatch(/was stopped: ".*secrets" was created or replaced while it ran/);
+  expect((await running).error?.message).toMatch(
+    /was stopped: ".*secrets" was created or replaced while the command ran/,
+  );
 });

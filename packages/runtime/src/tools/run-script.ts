@@ -40,25 +40,25 @@ const args = () =>
         .max(400)
         .optional()
         .describe("Instead of relative_path: a Python module of the skill, run with python3 -m: scripts.report"),
-      args: argumentList().default([]).describe("Arguments of the script, each as it is: no shell reads them"),
+      args: argumentList().default([]).describe("Arguments of the script, passed literally without a shell"),
       timeout_seconds: z.int().min(1).max(MAX_SECONDS).optional().describe("Timeout in seconds (default 120)"),
       workdir: z
         .enum(SCRIPT_FOLDERS)
         .default("sandbox")
         .describe(
-          "Working directory: sandbox (default; a folder of the run for what it makes), workspace (where your relative paths begin), or skill (read-only)",
+          "Working directory: sandbox (default; a scratch folder of the run), workspace (for relative paths in args), or skill (read-only)",
         ),
     })
     .refine(
       ({ relative_path, module }) => (relative_path === undefined) !== (module === undefined),
-      "name either relative_path or module",
+      "pass either relative_path or module",
     );
 type Args = z.output<ReturnType<typeof args>>;
 
 function argumentList() {
   const argument = z
     .string()
-    .refine((text) => !text.includes("\0"), "holds a NUL character, which no argument can")
+    .refine((text) => !text.includes("\0"), "contains a NUL character, which is not allowed in arguments")
     .refine((text) => Buffer.byteLength(text) <= LIMITS.arg_bytes, `has more than ${LIMITS.arg_bytes} bytes`);
   return z
     .array(argument)
@@ -87,7 +87,7 @@ export const runScript = defineTool({
   version: "1.0.0",
   description:
     "Run a script of a skill, directly and without a shell. read_skill lists a skill's scripts. " +
-    'With workdir "workspace" relative paths in args are those of the workspace; otherwise pass absolute ones. ' +
+    'With workdir "workspace", relative paths in args refer to the workspace; otherwise pass absolute paths. ' +
     "Changes in the workspace are listed; undo reverts them.",
   args,
   returns,
@@ -163,23 +163,23 @@ function failureOf({ timeout_seconds, script: { skill, script }, end, printed }:
   const what = `"${script.path}" of the skill "${skill.name}"`;
   const { exit_code, signal, limit_reached: reached } = end;
   if (end.ended_by === "timeout") {
-    return new ToolError("Timeout", `${what} was stopped after ${timeout_seconds} seconds`, {
+    return new ToolError("Timeout", `${what} timed out after ${timeout_seconds} s`, {
       timeout: true,
       timeout_seconds,
       ...hinted(networkHint({ ...end, network: false }, printed)),
     });
   }
   if (end.unprotected !== undefined) return unprotectedError(what, end.unprotected);
-  if (end.ended_by === "cancel") return new ToolError("Cancelled", `${what} was stopped on request`);
+  if (end.ended_by === "cancel") return new ToolError("Cancelled", `${what} was cancelled`);
   if (end.ended_by === "limit") {
     const over =
       reached === undefined ? "" : ` of ${reached.limit} (${reached.allowed} allowed, ${reached.found} found)`;
-    return new ToolError("LimitReached", `${what} was stopped: it went over its limit${over}`, { ...reached });
+    return new ToolError("LimitReached", `${what} was killed: limit exceeded${over}`, { ...reached });
   }
   if (exit_code === 0) return undefined;
-  const how = signal === null ? `with exit code ${exit_code}` : `by signal ${signal}`;
+  const how = signal === null ? `exited with code ${exit_code}` : `was killed by ${signal}`;
   const hint = networkHint({ ...end, network: false }, printed);
-  return new ToolError("ExitNonZero", `${what} ended ${how}`, { exit_code, signal, ...hinted(hint) });
+  return new ToolError("ExitNonZero", `${what} ${how}`, { exit_code, signal, ...hinted(hint) });
 }
 
 /** A script cannot be given the network: what it needs is fetched before. */

@@ -67,7 +67,7 @@ export async function surveyFile(
     open = endsOpen(chunk);
     at += chunk.length;
     chunks++;
-    if (chunks % CHUNKS_A_REPORT === 0) context.progress(at / file.size, `looking through "${path}"`);
+    if (chunks % CHUNKS_A_REPORT === 0) context.progress(at / file.size, `scanning "${path}"`);
     if (chunks % CHUNKS_A_TURN === 0) await letOthersRun(context.signal);
   }
   return { sha256: whole ? digest.digest("hex") : null, total_lines: feeds + (open ? 1 : 0), place };
@@ -80,14 +80,14 @@ interface Wanted {
   readonly into?: Buffer;
 }
 
-/** What was there when the file was opened. Throws `Stale` where it is there no more. */
+/** The content from when the file was opened. Throws `Stale` if the file has been truncated since. */
 export async function readExactly(file: OpenedFile, { path, at, length, into }: Wanted): Promise<Buffer> {
   const bytes = await file.read(at, length, into);
   if (bytes.length === length) return bytes;
-  throw new ToolError("Stale", `Cannot read "${path}": it became shorter while it was read`, { path });
+  throw new ToolError("Stale", `Cannot read "${path}": it was truncated while being read`, { path });
 }
 
-/** The wanted place, if it is in a chunk that begins at `before.at`, after so many line feeds. */
+/** The wanted place, if it is in a chunk that begins at `before.at`, after `before.feeds` line feeds. */
 function placeIn(chunk: Uint8Array, start: Start, before: { at: number; feeds: number }): Place | undefined {
   if ("byte" in start) {
     const within = start.byte - before.at;

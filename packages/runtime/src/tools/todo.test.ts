@@ -35,7 +35,7 @@ test("ticks at once are all kept", async () => {
   expect(payload?.stdout.match(/^\[x\]/gm)).toHaveLength(20);
 });
 
-test("a process that takes the run up goes on with the list of the record", async () => {
+test("a process that resumes the run continues with the recorded list", async () => {
   const { call, runtime, path } = await scratch({ run_id: "run_1" });
   await call("todo", { set: STEPS, tick: [1] });
   await runtime.close();

@@ -10,7 +10,7 @@ const MAX_STEPS = 30;
 const args = () =>
   z.strictObject({
     set: z.array(z.string().min(1).max(200)).min(1).max(MAX_STEPS).optional().describe("The steps; replaces the list"),
-    tick: z.array(z.int().min(1).max(MAX_STEPS)).max(MAX_STEPS).optional().describe("Numbers of steps that are done"),
+    tick: z.array(z.int().min(1).max(MAX_STEPS)).max(MAX_STEPS).optional().describe("Numbers of completed steps"),
   });
 
 const returns = () => z.strictObject({ items: z.array(z.strictObject({ text: z.string(), done: z.boolean() })) });
@@ -18,7 +18,7 @@ const returns = () => z.strictObject({ items: z.array(z.strictObject({ text: z.s
 export const todo = defineTool({
   name: "todo",
   version: "1.0.0",
-  description: "Keep a list of steps for work of many steps. The user sees it and each step you tick.",
+  description: "Keep a list of steps for multi-step work. The user sees it and each step you tick.",
   args,
   returns,
   ...SHOWS_MESSAGE,
@@ -43,7 +43,7 @@ function toStep(text: string): TodoItem {
 function ticked(items: readonly TodoItem[], numbers: readonly number[]): readonly TodoItem[] {
   const missing = numbers.find((number) => number > items.length);
   if (missing !== undefined) {
-    const has = items.length === 0 ? "there is no list yet" : `the list has ${items.length} steps`;
+    const has = items.length === 0 ? "the list is empty" : `the list has ${items.length} steps`;
     throw new ToolError("InvalidArguments", `Cannot tick step ${missing}: ${has}`, {
       hint: "Call todo without arguments to see the list, or set it first.",
     });

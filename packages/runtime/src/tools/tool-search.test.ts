@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { ToolCallResult } from "../protocol/result.ts";
 import type { ProfileName } from "../protocol/configuration.ts";
 import { createRuntime } from "../runtime.ts";
-import type { Runtime } from "../runtime-options.ts";
+import type { Runtime } from "../options/runtime-options.ts";
 import { toolsFoundBy } from "./tool-search.ts";
 
 async function start(profile: ProfileName = "guarded"): Promise<Runtime> {
@@ -25,7 +25,7 @@ const FOUND = [
   { query: "stop a background process",   first: "background_stop" },
   { query: "background_list",             first: "background_list" },
   { query: "please load delete_file",     first: "delete_file" },
-  { query: "take back a change",          first: "undo" },
+  { query: "back out a change",           first: "undo" },
   { query: "remove a file",               first: "delete_file" },
   { query: "fetch a web page by its URL", first: "network_request" },
   { query: "run a script of a skill",     first: "run_script" },
@@ -47,7 +47,7 @@ test("a search that finds nothing names the tools that there are", async () => {
   const runtime = await start();
   const { ok, payload } = await runtime.call({ name: "tool_search", args: { query: "zzz 日本" } });
   expect(ok).toBe(true);
-  expect(payload?.stderr).toMatch(/No tool is like that\. There are: ls, find/);
+  expect(payload?.stderr).toMatch(/No tool matches\. Available: ls, find/);
 });
 
 test("at most as many are given as were asked for, and never the search itself", async () => {

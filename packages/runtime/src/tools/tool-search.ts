@@ -8,8 +8,8 @@ const DEFAULT_FOUND = 5;
 
 const args = () =>
   z.strictObject({
-    query: z.string().min(1).max(500).describe("What the tool is to do, in a few words; or its name"),
-    limit: z.int().min(1).max(MOST_FOUND).optional().describe(`Tools at most; default ${DEFAULT_FOUND}`),
+    query: z.string().min(1).max(500).describe("What the tool should do, in a few words; or its name"),
+    limit: z.int().min(1).max(MOST_FOUND).optional().describe(`Maximum number of tools (default ${DEFAULT_FOUND})`),
   });
 
 const returns = () =>
@@ -23,7 +23,7 @@ const returns = () =>
 export const toolSearch = defineTool({
   name: "tool_search",
   version: "1.0.0",
-  description: "Find tools that are not listed here, by what they do. Those found can be called from then on.",
+  description: "Find tools that are not listed here, by what they do. Found tools can then be called.",
   args,
   returns,
   required_permissions: [],
@@ -39,7 +39,7 @@ export const toolSearch = defineTool({
         tools: found.map(({ name, description, args_schema }) => ({ name, description, args_schema })),
       },
       stdout: found.map(toLine).join(""),
-      stderr: found.length === 0 ? `No tool is like that. There are: ${names}\n` : "",
+      stderr: found.length === 0 ? `No tool matches. Available: ${names}\n` : "",
     };
   },
 });

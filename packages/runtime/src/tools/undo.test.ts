@@ -44,11 +44,11 @@ test("a file that changed since is left alone, unless forced", async () => {
   const { path, make, call, read } = await scratch();
   await make({ "root/a.txt": "old" });
   const { artifacts } = await call("write", { path: "a.txt", content: "new" });
-  writeFileSync(join(path, "root/a.txt"), "somebody else's");
+  writeFileSync(join(path, "root/a.txt"), "another process's");
 
   const refused = await call("undo", { undo_id: artifacts.undo_id });
   expect(refused.error).toMatchObject({ code: "Stale", details: { paths: ["a.txt"] } });
-  expect(await read("root/a.txt")).toBe("somebody else's");
+  expect(await read("root/a.txt")).toBe("another process's");
 
   expect((await call("undo", { undo_id: artifacts.undo_id, force: true })).ok).toBe(true);
   expect(await read("root/a.txt")).toBe("old");
@@ -72,7 +72,7 @@ test("one stale file keeps all files of the change as they are", async () => {
   ]);
 });
 
-test("a whole run is taken back, newest first, also by a runtime that was started later", async () => {
+test("a whole run is undone, newest change first, also by a runtime that was started later", async () => {
   const { path, make, runtime, call, read } = await scratch();
   await make({ "root/a.txt": "first" });
   for (const content of ["second", "third", "fourth"]) await call("write", { path: "a.txt", content });
@@ -90,11 +90,11 @@ test("a whole run is taken back, newest first, also by a runtime that was starte
   expect(existsSync(join(path, "root/b.txt"))).toBe(false);
 });
 
-test("a run between whose changes somebody else changed the file is stale", async () => {
+test("a run is stale if another process changed the file between its changes", async () => {
   const { path, make, runtime, call, read } = await scratch();
   await make({ "root/a.txt": "first" });
   await call("write", { path: "a.txt", content: "second" });
-  writeFileSync(join(path, "root/a.txt"), "somebody else's");
+  writeFileSync(join(path, "root/a.txt"), "another process's");
   await call("write", { path: "a.txt", content: "third" });
 
   expect((await runtime.undo(runtime.run_id)).error?.code).toBe("Stale");
@@ -115,7 +115,7 @@ test("undo twice changes nothing the second time", async () => {
 
 // oxfmt-ignore
 const REFUSED = [
-  { title: "an id that nobody gave out", args: { undo_id: "undo_00000000000000000000000000" }, code: "NotFound" },
+  { title: "an id that was never issued", args: { undo_id: "undo_00000000000000000000000000" }, code: "NotFound" },
   { title: "a run that changed nothing", args: { run_id: "run_none" },                         code: "NotFound" },
   { title: "a path instead of an id",    args: { undo_id: "../../etc/passwd" },                code: "NotFound" },
   { title: "both an id and a run",       args: { undo_id: "undo_1", run_id: "run_1" },         code: "InvalidArguments" },
@@ -144,7 +144,7 @@ test("what undo would touch is judged like any change: a rule that closes the pa
   expect(await read("root/kept/a.txt")).toBe("new");
 });
 
-test("a tool whose changes are no files takes them back itself, after a person was asked", async () => {
+test("a tool whose changes are not files reverts them itself, after a person approved", async () => {
   const { runtime } = await scratch({ onApproval: () => ({ answer: "grant" }) });
   const lights = new Map([["kitchen", "off"]]);
   runtime.register(

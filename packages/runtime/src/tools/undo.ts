@@ -9,29 +9,29 @@ import { netOf } from "./net-change.ts";
 const args = () =>
   z
     .strictObject({
-      undo_id: z.string().min(1).optional().describe("The change to undo, as its result named it"),
-      run_id: z.string().min(1).optional().describe("Instead: every change of that run"),
-      force: z.boolean().default(false).describe("Restore the old content even where the file has changed since"),
+      undo_id: z.string().min(1).optional().describe("The undo_id of the change, from its result"),
+      run_id: z.string().min(1).optional().describe("Instead of undo_id: undo every change of that run"),
+      force: z.boolean().default(false).describe("Restore the old content even if the file has changed since"),
     })
     .refine(({ undo_id, run_id }) => (undo_id === undefined) !== (run_id === undefined), {
-      message: 'name either "undo_id" or "run_id"',
+      message: 'pass either "undo_id" or "run_id"',
     });
 
 const returns = () =>
   z.strictObject({
     undone: z.array(z.string()).describe("undo_ids, newest first"),
-    restored: z.array(z.string()).describe("Paths that are as they were before"),
-    removed: z.array(z.string()).describe("Paths that did not exist before"),
-    unchanged: z.array(z.string()).describe("Paths that were as before already"),
-    more: z.int().optional().describe("Number of further paths that are not listed"),
+    restored: z.array(z.string()).describe("Paths restored to their earlier state"),
+    removed: z.array(z.string()).describe("Paths removed because they did not exist before"),
+    unchanged: z.array(z.string()).describe("Paths that already had their earlier state"),
+    more: z.int().optional().describe("Number of other paths, not listed"),
   });
 
 export const undo = defineTool({
   name: "undo",
   version: "1.0.0",
   description:
-    "Undo a change of files by its undo_id, or all changes of a run, newest first. Restores files, links, folders and " +
-    "modes, not times and extended attributes. Can be undone itself.",
+    "Undo a file change by its undo_id, or all changes of a run, newest first. Restores files, links, folders and " +
+    "modes, but not timestamps and extended attributes. An undo can be undone too.",
   args,
   returns,
   required_permissions: ["fs.write"],
@@ -47,7 +47,7 @@ export const undo = defineTool({
   changes_by_handle: true,
   previews: true,
   deadline_ms: 600_000,
-  search_hint: "undo revert take back restore change",
+  search_hint: "undo revert roll back restore change",
 
   async execute({ force }, context) {
     const { records } = context.undo;
@@ -65,7 +65,7 @@ export const undo = defineTool({
 
 const NOTHING: Restored = { files: [], undo_id: undefined };
 
-/** What was known to be lost when the change was made is no success now. */
+/** Content that was known to be lost when the change was made makes the undo fail. */
 function lostOf(records: readonly UndoRecord[], restored: number): ToolError | undefined {
   const lost = records.flatMap((record) => record.lost ?? []);
   if (lost.length === 0) return undefined;
@@ -73,10 +73,10 @@ function lostOf(records: readonly UndoRecord[], restored: number): ToolError | u
   const named = lost.slice(0, MAX_LOST).map(({ path, why }) => `${JSON.stringify(path)} (${why})`);
   return new ToolError(
     "NotFound",
-    `Restored ${restored} paths; these cannot be undone: ${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`,
+    `Restored ${restored} paths; cannot be undone: ${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`,
     {
       paths: lost.slice(0, MAX_LOST).map(({ path }) => path),
-      hint: "Restore these from elsewhere, such as version control.",
+      hint: "Restore these from another source, such as version control.",
     },
   );
 }

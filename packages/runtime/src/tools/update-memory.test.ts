@@ -1,4 +1,5 @@
-import type { MemoryEntry, MemoryKeeper, ToolCallResult } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
+import type { MemoryEntry, MemoryKeeper } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { scratch } from "../../../../test/support/scratch.ts";
 import type { Scratch } from "../../../../test/support/scratch.ts";
@@ -89,7 +90,7 @@ test("what is kept is found, changed, listed and deleted by its id", async () =>
   expect(memory.kept.size).toBe(0);
 });
 
-test("keeping the same again changes nothing, and there is nothing to take back", async () => {
+test("storing the same entry again changes nothing and leaves nothing to undo", async () => {
   const { remember, memory } = await remembering();
   await remember(CREATE);
   const again = await remember(CREATE);
@@ -167,7 +168,7 @@ test("a page holds no more than can be shown", async () => {
   expect(entriesOf(page)).toHaveLength(2);
   expect(page.payload).toMatchObject({ truncated_bytes: false, next_page_cursor: expect.any(String) as string });
   const found = await remember({ action: "search", query: "" });
-  expect(found.payload?.stderr).toBe("There are others; search for more words to find fewer\n");
+  expect(found.payload?.stderr).toBe("More entries match; add words to narrow the search\n");
 });
 
 // oxfmt-ignore
@@ -179,7 +180,7 @@ const REFUSED = [
   { title: "an update of nothing",       args: { action: "update", existing_knowledge_id: "mem_1" },             says: /"knowledge_to_store".*or a new "title"/ },
   { title: "a search without a query",   args: { action: "search" },                                             says: /"query".*needs it/ },
   { title: "a query that is too long",   args: { action: "search", query: "x".repeat(10_001) },                  says: /"query"/ },
-  { title: "a title to search for",      args: { action: "search", query: "x", title: "x" },                     says: /"title".*does not go with "search"/ },
+  { title: "a title to search for",      args: { action: "search", query: "x", title: "x" },                     says: /"title".*is not used with "search"/ },
   { title: "an unknown action",          args: { action: "forget" },                                             says: /"action"/ },
 ];
 
@@ -218,7 +219,7 @@ test("where nothing may be changed it can still be looked at", async () => {
   expect(memory.kept.size).toBe(1);
 });
 
-test("in a guarded workspace nobody is asked", async () => {
+test("a guarded workspace asks for no approval", async () => {
   const { runtime } = await remembering();
   for (const args of [CREATE, ...CHANGES.map(({ change }) => change), { action: "list" }]) {
     expect(await runtime.explain({ name: "update_memory", args })).toMatchObject({ effect: "ALLOW" });

@@ -16,12 +16,12 @@ const args = () =>
   z
     .strictObject({
       action: z.enum(ACTIONS).describe("create, update, delete, list or search"),
-      title: z.string().trim().min(1).max(200).optional().describe("What it is about, in a few words"),
-      knowledge_to_store: z.string().trim().min(1).max(8_000).optional().describe("What is to be known later"),
-      existing_knowledge_id: z.string().min(1).max(100).optional().describe("The id of the entry to update or delete"),
-      query: z.string().max(10_000).optional().describe("Words to search for; an entry has to have all of them"),
-      limit: z.int().min(1).max(MOST_SHOWN).optional().describe(`Entries a page; default ${DEFAULT_SHOWN}`),
-      cursor: z.string().optional().describe("next_page_cursor of the page before"),
+      title: z.string().trim().min(1).max(200).optional().describe("Topic, in a few words"),
+      knowledge_to_store: z.string().trim().min(1).max(8_000).optional().describe("Text to store"),
+      existing_knowledge_id: z.string().min(1).max(100).optional().describe("ID of the entry to update or delete"),
+      query: z.string().max(10_000).optional().describe("Words to search for; all must match"),
+      limit: z.int().min(1).max(MOST_SHOWN).optional().describe(`Entries per page (default ${DEFAULT_SHOWN})`),
+      cursor: z.string().optional().describe("next_page_cursor of the previous page"),
     })
     .superRefine((given, { addIssue }) => {
       const { needs, takes } = FIELDS[given.action];
@@ -30,7 +30,7 @@ const args = () =>
         if (!isGiven && isAmong(needs, field))
           addIssue({ code: "custom", path: [field], message: `"${given.action}" needs it` });
         if (isGiven && !isAmong(needs, field) && !isAmong(takes, field))
-          addIssue({ code: "custom", path: [field], message: `it does not go with "${given.action}"` });
+          addIssue({ code: "custom", path: [field], message: `it is not used with "${given.action}"` });
       }
       if (given.action !== "update" || given.title !== undefined || given.knowledge_to_store !== undefined) return;
       const message = '"update" needs it, or a new "title"';
@@ -66,17 +66,16 @@ const returns = () =>
           updated_at: z.string(),
         }),
       )
-      .describe("The entry that was made, changed or deleted; or those that were asked for"),
-    changed: z.boolean().describe("False where all was so already, and where nothing was to be changed"),
-    more: z.boolean().describe("There are others beside these"),
+      .describe("The created, changed or deleted entry, or the entries found"),
+    changed: z.boolean().describe("False if nothing changed"),
+    more: z.boolean().describe("Whether there are more entries"),
   });
 type Output = ToolOutput<z.input<ReturnType<typeof returns>>>;
 
 export const updateMemory = defineTool({
   name: "update_memory",
   version: "1.0.0",
-  description:
-    "Keep what is worth knowing in later runs, and look it up: create, update, delete, list or search entries. Secrets are not kept.",
+  description: "Long-term memory across runs: create, update, delete, list or search entries. Secrets are not stored.",
   args,
   returns,
   required_permissions: [],
@@ -89,7 +88,7 @@ export const updateMemory = defineTool({
   search_hint: "memory remember knowledge know learn recall notes",
 
   async execute(given, context) {
-    return await DEEDS[given.action](given, { ...context, memory: keeperOf(context) });
+    return await HANDLERS[given.action](given, { ...context, memory: keeperOf(context) });
   },
 
   async revert(undo, context) {
@@ -99,7 +98,7 @@ export const updateMemory = defineTool({
 
 type Context = ToolContext & { readonly memory: MemoryKeeper };
 
-const DEEDS = {
+const HANDLERS = {
   async create({ title = "", knowledge_to_store = "" }, { memory }) {
     const { entry, is_new } = await memory.create({ title, knowledge: knowledge_to_store });
     return told("kept", entry, { before: is_new ? null : entry, after: entry });
@@ -125,11 +124,11 @@ const DEEDS = {
     const last = entries.at(-1);
     const next =
       more && last !== undefined ? cursors.seal({ id: last.id, created_at: last.created_at }, BOUND_TO) : undefined;
-    return found(entries, { more, none: "Nothing is kept", ...(next === undefined ? {} : { next }) });
+    return found(entries, { more, none: "No memory entries", ...(next === undefined ? {} : { next }) });
   },
   async search({ query = "", limit = DEFAULT_SHOWN }, { memory, limits }) {
     const { entries, more } = fitting(await memory.search(query, { limit }), limits.bytes);
-    return found(entries, { more, none: "No entry has all of these words" });
+    return found(entries, { more, none: "No entry matches all words" });
   },
 } as const satisfies Record<Action, (given: Args, context: Context) => Promise<Output>>;
 
@@ -138,7 +137,7 @@ const BOUND_TO = ["update_memory", "list"];
 const placeSchema = () => z.strictObject({ id: z.string(), created_at: z.number() });
 
 function keeperOf({ memory }: ToolContext): MemoryKeeper {
-  if (memory === undefined) throw new Error("update_memory is not offered where the host keeps no memory");
+  if (memory === undefined) throw new Error("update_memory is not available: the host has no memory store");
   return memory;
 }
 
@@ -156,7 +155,7 @@ interface Undo {
 
 function told(what: string, entry: MemoryEntry, undo: Undo): Output {
   const changed = !isSame(undo.before, undo.after);
-  const word = changed ? what : "was so already:";
+  const word = changed ? what : "unchanged:";
   return {
     data: { entries: [shown(entry)], changed, more: false },
     stdout: `${word} ${entry.id} ${makeVisible(entry.title)}\n`,
@@ -171,7 +170,7 @@ interface Finding {
 }
 
 function found(entries: readonly MemoryEntry[], { more, none, next }: Finding): Output {
-  const rest = more && next === undefined ? "There are others; search for more words to find fewer\n" : "";
+  const rest = more && next === undefined ? "More entries match; add words to narrow the search\n" : "";
   return {
     data: { entries: entries.map(shown), changed: false, more },
     stdout: entries.map(toLines).join(""),
@@ -224,8 +223,8 @@ async function takeBack({ before, after }: Undo, memory: MemoryKeeper): Promise<
   const now = (await memory.get(id)) ?? null;
   if (isSame(now, before)) return;
   if (!isSame(now, after)) {
-    throw new ToolError("Stale", `Cannot take back the change of entry "${id}": it has changed since`, {
-      hint: "Look at it with search, and update it to what it should be.",
+    throw new ToolError("Stale", `Cannot undo the change of entry "${id}": it has changed since`, {
+      hint: "Check it with search, then update it.",
     });
   }
   if (before === null) await memory.remove(id);

@@ -39,7 +39,7 @@ interface Frame {
 
 /**
  * A folder's entries in path order, each folder's own right after it. Memory grows with the depth, not with the number
- * of entries. Folders that vanish, move or cannot be read on the way are told and passed over.
+ * of entries. Folders that vanish, move or cannot be read on the way are reported and skipped.
  */
 export async function* walk(
   files: ToolFiles,

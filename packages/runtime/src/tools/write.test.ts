@@ -46,7 +46,7 @@ for (const { title, old, args, gives } of WRITTEN) {
 const REFUSED = [
   { title: "a file that create finds",       old: "old\n", args: { content: "new", mode: "create" },            code: "AlreadyExists",    says: /already/ },
   { title: "other content than if_sha256",   old: "old\n", args: { content: "new", if_sha256: "0".repeat(64) }, code: "Stale",            says: /if_sha256/ },
-  { title: "nothing where if_sha256 is set", args: { content: "new", if_sha256: "0".repeat(64) },               code: "Stale",            says: /no such file/ },
+  { title: "nothing where if_sha256 is set", args: { content: "new", if_sha256: "0".repeat(64) },               code: "Stale",            says: /file not found/ },
   { title: "a hash that is none",            args: { content: "new", if_sha256: "12" },                         code: "InvalidArguments", says: /if_sha256/ },
   { title: "redacted text",                  old: "KEY=1\n", args: { content: "KEY=***REDACTED***\n" },         code: "InvalidArguments", says: /redacted/i },
   { title: "redacted text in a new file",    args: { content: "KEY=***REDACTED***\n" },                         code: "InvalidArguments", says: /redacted/i },

@@ -11,9 +11,9 @@ import { refuseStale, sha256Argument } from "./stale.ts";
 
 const args = () =>
   z.strictObject({
-    path: z.string().min(1).describe("File to write; missing folders are made"),
-    content: z.string().describe("The whole content, or with append what to add at the end"),
-    mode: z.enum(["overwrite", "append", "create"]).default("overwrite").describe("create refuses an existing file"),
+    path: z.string().min(1).describe("File to write; missing folders are created"),
+    content: z.string().describe("The whole content, or with append the text to add at the end"),
+    mode: z.enum(["overwrite", "append", "create"]).default("overwrite").describe("create fails if the file exists"),
     if_sha256: sha256Argument().optional(),
   });
 type Args = z.output<ReturnType<typeof args>>;
@@ -30,7 +30,7 @@ const returns = () =>
 export const write = defineTool({
   name: "write",
   version: "1.0.0",
-  description: "Write a whole file at once, or append to it. To change a part of a file, use edit.",
+  description: "Write a whole file, or append to it. To change part of a file, use edit.",
   args,
   returns,
   aliases: [{ name: "write_file", adapt: adaptWriteFile }],
@@ -48,11 +48,11 @@ export const write = defineTool({
     const { path } = given;
     let planned: Planned | undefined;
     const changed = await files.change([path], async ([before]) => {
-      if (before === undefined) throw new Error("The file handle left out the file that was asked for");
+      if (before === undefined) throw new Error("The file handle omitted the requested file");
       planned = await planWrite(given, before);
       return [planned.change];
     });
-    if (planned === undefined) throw new Error("The file handle asked for no plan");
+    if (planned === undefined) throw new Error("The file handle did not request a plan");
     const { bytes_written, created } = planned;
     const { size, sha256 } = changed.files[0]?.after ?? planned.same;
     const { note, artifacts } = describeUndo(changed);
@@ -80,7 +80,7 @@ interface Planned {
 
 async function planWrite({ path, content, mode, if_sha256 }: Args, before: FileBefore): Promise<Planned> {
   if (mode === "create" && before.facts !== null) {
-    throw new ToolError("AlreadyExists", `Cannot create "${path}": there is a file of that name already`, { path });
+    throw new ToolError("AlreadyExists", `Cannot create "${path}": the file already exists`, { path });
   }
   await refuseStale(before, if_sha256, "write");
   if (content.includes(REDACTION_MARKER)) refuseMarker((await before.read()).toString("utf8"), content, path);

@@ -23,7 +23,7 @@ const CHECKS: readonly (readonly [promise: string, check: Check])[] = [
   ["no answered round is asked again",           checkModel],
   ["what people said holds",                     checkPeople],
   ["no lane is stuck",                           checkLanes],
-  ["the record is whole",                        checkRecord],
+  ["the record is intact",                       checkRecord],
   ["no temporary file is left",                  checkFiles],
   ["no process is left",                         checkProcesses],
 ];

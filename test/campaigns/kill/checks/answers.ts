@@ -12,7 +12,7 @@ export function checkAnswers(found: Found): string[] {
   return [
     ...found.tasks
       .filter(({ task_id }) => !known.has(task_id))
-      .map(({ task_id }) => `Task ${task_id} is nobody's wish: it was taken in twice`),
+      .map(({ task_id }) => `Task ${task_id} belongs to no request: it was accepted twice`),
     ...found.stage.wishes.all.flatMap((wish) => checkWish(found, wish, tasks.get(wish.task_id ?? ""))),
     ...found.outbox
       .filter(({ sent_at }) => sent_at === null)

@@ -20,9 +20,9 @@ export function checkCalls(found: Found): string[] {
     found.calls.filter(({ mark }) => mark !== undefined),
     ({ mark }) => mark ?? "",
   );
-  const unasked = [...found.marks.keys()].filter((mark) => !byMark.has(mark));
+  const unrequested = [...found.marks.keys()].filter((mark) => !byMark.has(mark));
   return [
-    ...unasked.map((mark) => `${mark} was done, and no reply on record asks for it`),
+    ...unrequested.map((mark) => `${mark} was done, and no reply on record asks for it`),
     ...found.calls.flatMap((call) => problemsOf(call)),
     ...[...byMark].flatMap(([mark, calls]) => checkEffects(mark, calls, found.marks.get(mark) ?? 0)),
     ...checkRemoved(found),

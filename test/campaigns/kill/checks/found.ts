@@ -46,7 +46,7 @@ export interface CallStory {
 /** Reads it all, and lets go of it when the work is done. */
 export async function withFound<T>(stage: Stage, work: (found: Found) => Promise<T>): Promise<T> {
   using record = openRecord(stage.world);
-  if (record === undefined) throw new Broken("There is no store");
+  if (record === undefined) throw new Broken("The store is missing");
   const events = record.events();
   const outbox = record.all("select * from outbox order by id") as unknown as OutboxEntry[];
   const sent = outbox.filter(({ kind }) => kind === "file").map(({ body }) => body);

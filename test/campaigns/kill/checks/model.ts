@@ -1,6 +1,6 @@
 import type { Found } from "./found.ts";
 
-/** A worker that slept and wakes up sends what it was about to send: nobody can take that back. */
+/** A worker that slept and wakes up sends the request it was about to send; that cannot be prevented. */
 const SLEEPERS = ["sleeping worker", "hung both"] as const;
 
 /** Rounds that were answered are not asked, or paid for, again. */

@@ -30,7 +30,7 @@ function followLane(lane: string, events: readonly PlacedEvent[]): string[] {
       const next = current ?? queue[0];
       if (next !== task)
         problems.push(
-          `Lane ${lane}, event ${position}: ${task} ${type === "task.started" ? "began" : "went on"} when it was the turn of ${next ?? "nobody"}`,
+          `Lane ${lane}, event ${position}: ${task} ${type === "task.started" ? "began" : "went on"} when it was the turn of ${next ?? "no task"}`,
         );
       if (queue[0] === task) queue.shift();
       current = task;
@@ -45,14 +45,14 @@ function followLane(lane: string, events: readonly PlacedEvent[]): string[] {
   return problems;
 }
 
-/** What was to wait did not begin before its time. By Telegram there is no way to say so. */
+/** A delayed task did not start early. Telegram has no way to set a delay. */
 function checkDelay({ eventsOf }: Found, { task, task_id, run_at, isSaid }: Wish): string[] {
   const began = eventsOf.get(task_id ?? "")?.find(({ type }) => type === "task.started")?.ts;
   if (run_at === undefined || isSaid === true || began === undefined || began >= run_at) return [];
   return [`Task ${task} was to begin at ${run_at}, and began at ${began}`];
 }
 
-/** Replies are sent in the order of the endings that they tell of. */
+/** Replies are sent in the order in which their tasks ended. */
 function checkReplies(lane: string, events: readonly PlacedEvent[]): string[] {
   const ended = events.filter(({ type }) => OVER.has(type)).map(({ task_id }) => task_id);
   const sent = events.filter(isAnswerSent).map(({ task_id }) => task_id);

@@ -6,7 +6,7 @@ import { comes } from "../stage.ts";
 import { ROOT_NAMES, TRACES } from "../world.ts";
 import type { Found } from "./found.ts";
 
-/** The chains are whole, and the files of the runs say what the tables say. */
+/** The chains are intact, and the files of the runs say what the tables say. */
 export async function checkRecord({ stage, events, query }: Found): Promise<string[]> {
   const { serving, world } = stage;
   const problems: string[] = [];

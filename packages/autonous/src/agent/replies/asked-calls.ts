@@ -1,4 +1,4 @@
-import { canonicalJson, makeId } from "@autonous/runtime";
+import { canonicalJson, makeId } from "@autonous/runtime/internal";
 import type { ToolInfo } from "@autonous/runtime";
 import { readCallArguments } from "../../model/calls/call-arguments.ts";
 import { meantTool } from "../../model/calls/called-name.ts";

@@ -70,5 +70,5 @@ test("a reply that becomes a chant is broken off, corrected once, and not kept w
   expect(outcome).toMatchObject({ outcome: "completed", answer: "Sorry. It is done", turns: 2 });
   const [, said, correction] = asked.requests[1]?.messages ?? [];
   expect(said?.text.length).toBeLessThanOrEqual(500);
-  expect(correction?.text).toMatch(/the same over and over/);
+  expect(correction?.text).toMatch(/it repeated itself/);
 });

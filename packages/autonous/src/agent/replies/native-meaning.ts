@@ -36,7 +36,7 @@ const HOW_TO_CALL =
 /** Its calls may be complete by chance; what was to follow them is not known. */
 export const CUT_OFF: Meaning = {
   kind: "invalid",
-  message: "Cannot use the reply: it was cut off by the length limit, so nothing of it was run; send a shorter one",
+  message: "Cannot use the reply: it was cut off by the length limit, so none of it was run; send a shorter one",
   advice: MORE_OUTPUT,
 };
 
@@ -70,7 +70,7 @@ function spacedText({ pieces }: Run, { text: said, finish }: NativeReply, text: 
 
 function textMeaning({ wants_calls }: NativeReply, text: string): Meaning {
   if (wants_calls === true) {
-    const message = `Cannot use the reply: it was ended as one with tool calls, and has none; ${HOW_TO_CALL}`;
+    const message = `Cannot use the reply: it ended as a reply with tool calls but has none; ${HOW_TO_CALL}`;
     return { kind: "invalid", message, advice: TOOL_CALLING };
   }
   // A model that knows the plain protocol from earlier in the conversation.
@@ -83,8 +83,7 @@ function thoughtOnly(run: Run, { finish }: NativeReply, thought: string): Meanin
   // Some call a tool without ending their thinking.
   const meaning = meaningOfWritten(run, readWritten(run, thought, { isOnlyAtEnd: true }));
   if (meaning?.kind === "tool_calls") return meaning;
-  const message =
-    "Cannot use the reply: it holds nothing but thinking that has no end; call a tool, or give the final answer";
+  const message = "Cannot use the reply: it contains only unfinished thinking; call a tool, or give the final answer";
   return { kind: "invalid", message, advice: OTHER_MODEL };
 }
 
@@ -123,7 +122,7 @@ function readWritten(
   return {
     kind: "attempt",
     form: meant.form,
-    problem: "it stands in a text that you were given, and may be a quotation",
+    problem: "it appears in text that you were given and may be a quotation",
   };
 }
 

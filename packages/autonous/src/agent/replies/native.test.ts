@@ -44,10 +44,10 @@ test("calls by function calling run, and text without calls is the answer", asyn
 const BROKEN = [
   { title: "JSON that is cut off",        input: '{"mark":"1"',             says: /cut off/ },
   { title: "JSON that is broken",         input: '{"mark":}',               says: /broken/ },
-  { title: "a list",                      input: "[1]",                     says: /have to be a JSON object/ },
+  { title: "a list",                      input: "[1]",                     says: /must be a JSON object/ },
   { title: "two objects",                 input: '{"mark":"1"}{"mark":"2"}', says: /more than one/ },
   { title: "a key that comes twice",      input: '{"mark":"1","mark":"2"}', says: /twice/ },
-  { title: "prose",                       input: "mark 1",                  says: /have to be a JSON object/ },
+  { title: "prose",                       input: "mark 1",                  says: /must be a JSON object/ },
   { title: "a number without end",        input: '{"mark":1e999}',          says: /too large/ },
   { title: "nesting without end",         input: `{"mark":${"[".repeat(5000)}${"]".repeat(5000)}}`, says: /nested/ },
 ] as const;
@@ -168,7 +168,7 @@ const said = (count: number): Message[] =>
 // oxfmt-ignore
 const HISTORIES = [
   { title: "is longer",              later: [...said(2), ...said(4)], shown: said(4).map(({ text }) => text) },
-  { title: "has lost its beginning", later: said(4).slice(2),         shown: ["(This is no longer kept.)", "(This is no longer kept.)", "question 2", "answer 3"] },
+  { title: "has lost its beginning", later: said(4).slice(2),         shown: ["(No longer stored.)", "(No longer stored.)", "question 2", "answer 3"] },
 ] as const;
 
 for (const { title, later, shown } of HISTORIES) {

@@ -1,5 +1,5 @@
 import type { AgentError } from "../run.ts";
-import { boundText } from "@autonous/runtime";
+import { boundText } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseReply } from "../../model/calls/json-reply.ts";
 import { withoutHalfSecret } from "./answer-pieces.ts";
@@ -91,7 +91,7 @@ function readBounded(run: Run, reply: ModelReply): ReadReply {
     return readRecord({ ...about, kind: "invalid", message, ...advice, redacted: isRedacted });
   }
   if (meaning.kind === "tool_calls" && meaning.calls.length > MOST_CALLS) {
-    return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MOST_CALLS} are taken`);
+    return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MOST_CALLS} are allowed`);
   }
   if (meaning.kind === "final" || meaning.kind === "cut") {
     return readRecord({ ...about, kind: meaning.kind, answer: run.redact(meaning.text), redacted: isRedacted });
@@ -123,9 +123,11 @@ const MOST_CALLS = 200;
 /** What of a reply is beyond all bounds. */
 function excessOf(reply: ModelReply): string | undefined {
   const calls = reply.kind === "native" ? reply.calls : [];
-  if (calls.length > MOST_CALLS) return `it has ${calls.length} tool calls, and at most ${MOST_CALLS} are taken`;
+  if (calls.length > MOST_CALLS) return `it has ${calls.length} tool calls, and at most ${MOST_CALLS} are allowed`;
   const length = calls.reduce((sum, { name, input }) => sum + name.length + input.length, reply.text.length);
-  return length > MOST_CHARACTERS ? `it has ${length} characters, and at most ${MOST_CHARACTERS} are taken` : undefined;
+  return length > MOST_CHARACTERS
+    ? `it has ${length} characters, and at most ${MOST_CHARACTERS} are allowed`
+    : undefined;
 }
 
 function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply {

@@ -71,7 +71,7 @@ const UNUSABLE: readonly { title: string; reply: Partial<NativeReply>; told: Reg
   { title: "a written call of no offered tool",  reply: { text: '<tool_call>{"name": "fly", "arguments": {}}</tool_call>' }, told: /no tool "fly"/,             advice: /--tool-call-parser/ },
   { title: "an end with calls and without any",  reply: { text: "I will look.", wants_calls: true },                        told: /has none/,                     advice: /--tool-call-parser/ },
   { title: "an empty end with calls",            reply: { wants_calls: true },                                              told: /has none/,                     advice: /--tool-call-parser/ },
-  { title: "thinking without an end",            reply: { text: "<think>I should look" },                                   told: /nothing but thinking/,         advice: /another model/ },
+  { title: "thinking without an end",            reply: { text: "<think>I should look" },                                   told: /only unfinished thinking/,     advice: /another model/ },
   { title: "what its provider calls unusable",   reply: { text: "x", problem: "the call was malformed" },                   told: /the call was malformed/,       advice: /another model/ },
   { title: "a cut reply with calls",             reply: { calls: [call("a", "stamp", { mark: "1" })], finish: "length" },   told: /length limit/,                 advice: /AUTONOUS_MAX_OUTPUT_TOKENS/ },
   { title: "a cut reply with a written call",    reply: { text: STAMP, finish: "length" },                                  told: /length limit/,                 advice: /AUTONOUS_MAX_OUTPUT_TOKENS/ },

@@ -68,7 +68,7 @@ export function exceededBy(
   });
   if (row === undefined) return undefined;
   const more = row.used(then) - row.used(used);
-  const next = Number.isNaN(more) ? "" : `; the model did not answer, and asking again takes about ${round(more)} more`;
+  const next = Number.isNaN(more) ? "" : `; the model did not answer, and a retry takes about ${round(more)} more`;
   return { code: row.code, message: `${stoppedBy(row, limits)}, and ${usedText(row, used)}${next}` };
 }
 
@@ -78,8 +78,7 @@ function stoppedBy({ limit, setting }: LimitRow, limits: AgentLimits): string {
 
 function usedText(row: LimitRow, used: Used): string {
   const amount = row.used(used);
-  if (Number.isNaN(amount))
-    return "what is used is not known: the model has no price; add one under prices in config.json";
+  if (Number.isNaN(amount)) return "usage is unknown: the model has no price; add one under prices in config.json";
   const { uncounted = 0 } = used;
   const cached = row.limit === "max_tokens" && uncounted > 0;
   return `${round(amount)} are used${cached ? ` (cache reads count by their price: ${uncounted} tokens fewer)` : ""}`;

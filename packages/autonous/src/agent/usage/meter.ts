@@ -121,7 +121,7 @@ export class Meter {
       if (!isWatched) return;
       const left = this.remainingMs + waited;
       if (left > 0) lookIn(left);
-      else over.abort(new Error("The time of the run is over"));
+      else over.abort(new Error("The run timed out"));
     };
     lookIn(Math.max(0, this.remainingMs));
     return () => {

@@ -1,4 +1,5 @@
-import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { waitedMs, workedMs } from "./wall-time.ts";
 

@@ -53,7 +53,7 @@ test("when it is full, old large results become excerpts and the last rounds sta
   expect(stride?.summarise_to).toBeUndefined();
   const shown = showWindow(stride?.state ?? BEGIN, messages);
   expect(shown.map(({ text }) => text.length > 5_000)).toEqual(messages.map((_, at) => [8, 10].includes(at)));
-  expect(shown[2]?.text).toMatch(/characters are left out here; make the call again/);
+  expect(shown[2]?.text).toMatch(/characters omitted; repeat the call/);
   expect(shown[4]).toBe(messages[4]);
   expect(messages[2]?.text.length).toBe(60_000);
 });
@@ -62,7 +62,7 @@ test("an excerpt says where the whole is kept", () => {
   const messages = [...history([[1]]), ...history([[9]]).slice(1)];
   messages[2] = toolMessage("0.0", "y".repeat(90_000), "observations/call_1.txt");
   const [, , shown] = showWindow({ ...BEGIN, whole_from: 4 }, messages);
-  expect(shown?.text).toMatch(/the whole is kept as observations\/call_1\.txt/);
+  expect(shown?.text).toMatch(/full output: observations\/call_1\.txt/);
 });
 
 const anyRounds = fc.array(fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 4 }), {
@@ -119,7 +119,7 @@ test("a task that is too long by itself is cut, so that the request fits", () =>
   const messages: Message[] = [{ role: "user", text: "t".repeat(500_000) }];
   const window = showWindow(squeezeWindow(BEGIN, messages, 10_000), messages);
   expect(sumTokens(window)).toBeLessThanOrEqual(10_000);
-  expect(window[0]?.text).toMatch(/^t+\n\[\d+ characters are left out here\]\nt+$/);
+  expect(window[0]?.text).toMatch(/^t+\n\[\d+ characters omitted\]\nt+$/);
 });
 
 test("tokens are rather counted too high", () => {
@@ -190,7 +190,7 @@ test("a long run fits the window throughout, by excerpts first and then by a sum
     usage: { estimated: true },
   });
   expect(requests.at(-1)?.messages[0]?.text).toMatch(
-    /^Read it\n\nWhat was said and done so far, in short:\nParts were read/,
+    /^Read it\n\nSummary of the conversation so far:\nParts were read/,
   );
   expect(outcome?.messages).toHaveLength(42);
 });

@@ -122,7 +122,7 @@ export function showWindow(state: WindowState, messages: readonly Message[]): re
   if (summary === undefined) return rest;
   const limit = (squeezed?.said ?? Number.POSITIVE_INFINITY) * SUMMARY_SQUEEZED;
   const short = summary.length <= limit ? summary : cutText(summary, limit);
-  const said = `What was said and done so far, in short:\n${short}`;
+  const said = `Summary of the conversation so far:\n${short}`;
   const task = shownTask(state);
   const asked = task === undefined ? undefined : messages[task];
   if (asked === undefined || task === undefined) return [{ role: "user", text: said }, ...rest];

@@ -16,13 +16,13 @@ function reply(text: string, args: object = {}): AssistantMessage {
 
 // oxfmt-ignore
 const LONG: readonly { readonly title: string; readonly message: AssistantMessage; readonly kept: RegExp }[] = [
-  { title: "an answer of a megabyte",         message: { role: "assistant", text: `begin ${"answer ".repeat(150_000)} end` },         kept: /begin[^]*characters are left out here[^]*end/ },
-  { title: "a file that was written",         message: reply("Writing", { path: "a.txt", content: `first ${"x".repeat(500_000)} last` }), kept: /"path":"a.txt"[^]*first[^]*characters are left out here[^]*last/ },
-  { title: "many texts in one call",          message: reply("", { edits: Array.from({ length: 200 }, (_, at) => ({ find: `${at} ${"y".repeat(900)}` })) }), kept: /left out/ },
-  { title: "very many short values",          message: reply("", { places: MANY }),                                                  kept: /arguments_in_short[^]*file-0[^]*left out/ },
-  { title: "a reply in the plain protocol",   message: { role: "assistant", text: JSON.stringify({ tool_calls: [{ name: "write", arguments: { path: "b.txt", content: "z".repeat(90_000) } }] }) }, kept: /"path":"b.txt"[^]*left out/ },
-  { title: "text that only begins as JSON",   message: { role: "assistant", text: `{ "a": ${"1".repeat(90_000)}` },                     kept: /^"?\{[^]*left out/ },
-  { title: "half of a wide character",        message: { role: "assistant", text: "😀".repeat(40_001) },                               kept: /left out/ },
+  { title: "an answer of a megabyte",         message: { role: "assistant", text: `begin ${"answer ".repeat(150_000)} end` },         kept: /begin[^]*characters omitted[^]*end/ },
+  { title: "a file that was written",         message: reply("Writing", { path: "a.txt", content: `first ${"x".repeat(500_000)} last` }), kept: /"path":"a.txt"[^]*first[^]*characters omitted[^]*last/ },
+  { title: "many texts in one call",          message: reply("", { edits: Array.from({ length: 200 }, (_, at) => ({ find: `${at} ${"y".repeat(900)}` })) }), kept: /omitted/ },
+  { title: "very many short values",          message: reply("", { places: MANY }),                                                  kept: /arguments_in_short[^]*file-0[^]*omitted/ },
+  { title: "a reply in the plain protocol",   message: { role: "assistant", text: JSON.stringify({ tool_calls: [{ name: "write", arguments: { path: "b.txt", content: "z".repeat(90_000) } }] }) }, kept: /"path":"b.txt"[^]*omitted/ },
+  { title: "text that only begins as JSON",   message: { role: "assistant", text: `{ "a": ${"1".repeat(90_000)}` },                     kept: /^"?\{[^]*omitted/ },
+  { title: "half of a wide character",        message: { role: "assistant", text: "😀".repeat(40_001) },                               kept: /omitted/ },
 ];
 
 for (const { title, message, kept } of LONG)

@@ -26,14 +26,14 @@ function makeExcerpt(message: Message, limit: number): Message {
 function howToSee(message: Message): string {
   if (message.role !== "tool") return "";
   const ref = message.result.payload?.storage_ref;
-  return ref === undefined ? "; make the call again to see it" : `; the whole is kept as ${ref}`;
+  return ref === undefined ? "; repeat the call to see it" : `; full output: ${ref}`;
 }
 
 /** The beginning and the end of a text, never longer than the text. */
 export function cutText(text: string, limit: number, how = ""): string {
   const head = text.slice(0, Math.floor(limit / 2));
   const tail = text.slice(-Math.floor(limit / 4));
-  const gap = `[${text.length - head.length - tail.length} characters are left out here${how}]`;
+  const gap = `[${text.length - head.length - tail.length} characters omitted${how}]`;
   const cut = `${head}\n${gap}\n${tail}`.toWellFormed();
   return cut.length < text.length ? cut : text;
 }

@@ -254,7 +254,7 @@ test("the window of a record of an earlier version is understood", async () => {
   const { outcome, requests } = await live({ provider: counting(3, { limit: 1e9 }), options: { task } });
   expect(outcome).toMatchObject({ outcome: "completed", context: { limit: 15_000 } });
   expect(requests[0]?.messages.map(({ text }) => text)).toEqual([
-    "What was said and done so far, in short:\nIt was answered",
+    "Summary of the conversation so far:\nIt was answered",
     "Look at it",
   ]);
 });

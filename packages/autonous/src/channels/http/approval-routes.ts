@@ -1,5 +1,6 @@
-import { APPROVAL_STATES, approvalAnswer } from "@autonous/runtime";
-import type { ApprovalAnswer, ApprovalState } from "@autonous/runtime";
+import { APPROVAL_STATES, approvalAnswer } from "@autonous/runtime/internal";
+import type { ApprovalAnswer } from "@autonous/runtime";
+import type { ApprovalState } from "@autonous/runtime/internal";
 import type { Context, Hono } from "hono";
 import { checkOffer } from "../words/check-offer.ts";
 import { problem } from "./problem.ts";
@@ -10,14 +11,14 @@ const STATES = Object.keys(APPROVAL_STATES);
 
 const ANSWER = { schema: approvalAnswer.omit({ via: true }), example: '{"answer":"grant"}' } as const;
 
-/** `/api/approvals` and `/api/grants`: what waits for a person, and what they have said. */
+/** `/api/approvals` and `/api/grants`: pending requests and the answers to them. */
 export function addApprovalRoutes(app: Hono, parts: RouteParts): void {
   const { approvals } = parts.store;
 
   app.get("/api/approvals", async (context) => {
     const state = context.req.query("state") ?? "pending";
     if (state !== "all" && !STATES.includes(state))
-      return problem(context, 400, `There is no state "${state}": it is all, or one of ${STATES.join(", ")}`);
+      return problem(context, 400, `Invalid state "${state}": use all or one of ${STATES.join(", ")}`);
     return context.json({ approvals: await approvals.list(state === "all" ? {} : { state: state as ApprovalState }) });
   });
 
@@ -46,16 +47,16 @@ export function addApprovalRoutes(app: Hono, parts: RouteParts): void {
   app.delete("/api/grants/:id", async (context) =>
     (await approvals.revoke(context.req.param("id")))
       ? context.json({ revoked: true })
-      : problem(context, 404, `There is no grant "${context.req.param("id")}" in force`),
+      : problem(context, 404, `Active grant "${context.req.param("id")}" not found`),
   );
 }
 
 function noApproval(context: Context): Response {
-  return problem(context, 404, `There is no approval "${context.req.param("id")}"`);
+  return problem(context, 404, `Approval "${context.req.param("id")}" not found`);
 }
 
-/** An answer is kept as it is; with something cut out of its arguments, another call would be made than was meant. */
+/** An answer is stored unchanged: redacting its arguments would make it approve a different call. */
 function findSecret(answer: ApprovalAnswer, redact: RouteParts["redact"]): string | undefined {
   const text = JSON.stringify(answer);
-  return redact(text) === text ? undefined : "The answer may not hold a secret: it is kept as it is";
+  return redact(text) === text ? undefined : "The answer must not contain a secret: it is stored unredacted";
 }

@@ -1,6 +1,6 @@
 import type { Commander } from "../../queue/commander.ts";
 
-/** HTTP's side of the outbox: what is sent is taken by being on record, where every reader of the task's events finds it. */
+/** HTTP's side of the outbox: sending is a no-op, because clients read replies from the task's recorded events. */
 export const httpCommander: Commander = {
   channel: "http",
   send: () => Promise.resolve({}),

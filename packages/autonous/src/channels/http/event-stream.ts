@@ -7,16 +7,16 @@ import type { RouteParts } from "./routes.ts";
 export interface StreamOptions extends RouteParts {
   readonly task_id: string;
   readonly run_id: string;
-  /** `seq` of the last event that the reader has. */
+  /** `seq` of the last event that the client has. */
   readonly after: number;
 }
 
 const LOOK_MS = 1000;
 
 /**
- * A task's events as they are recorded, each with its `seq` as id, so that a reader can go on where it stopped. Ends
- * when the task is over and its reply was sent, with one last event `reply` that has the answer by itself; without it
- * when the service stops before that.
+ * A task's events as they are recorded, each with its `seq` as id, so that a client can resume where it stopped. Ends
+ * when the task is over and its reply was sent, with a last event `reply` that contains only the answer. If the service
+ * stops earlier, the stream ends without it.
  */
 export function streamEvents(context: Context, options: StreamOptions): Response {
   return streamSSE(context, async (stream) => {
@@ -24,7 +24,7 @@ export function streamEvents(context: Context, options: StreamOptions): Response
       await writeEvents(stream, options);
     } catch (error) {
       const { message } = error as Error;
-      options.log(`The events of task ${options.task_id} cannot be shown: ${message}`);
+      options.log(`Cannot stream the events of task ${options.task_id}: ${message}`);
       await stream.writeSSE({ event: "error", data: JSON.stringify({ error: { message } }) });
     }
   });
@@ -37,7 +37,7 @@ async function writeEvents(stream: SSEStreamingApi, options: StreamOptions): Pro
   while (!stream.aborted) {
     const rung = bell.wait(LOOK_MS);
     const isLast = closing.aborted;
-    // Asked before the events are read: when the reply is out, so are they all.
+    // Checked before the events are read: once the reply is sent, all events are recorded.
     const reply = await finalReply(store, task_id);
     for await (const event of journal.read(last)) {
       if (stream.aborted) return;
@@ -50,7 +50,7 @@ async function writeEvents(stream: SSEStreamingApi, options: StreamOptions): Pro
   }
 }
 
-/** Undefined while there is more to come. */
+/** Undefined while more events may follow. */
 async function finalReply(
   store: RouteParts["store"],
   task_id: string,

@@ -1,9 +1,9 @@
-import { boundText } from "@autonous/runtime";
+import { boundText } from "@autonous/runtime/internal";
 import type { Context } from "hono";
 
 type ProblemStatus = 400 | 401 | 403 | 404 | 411 | 413 | 415 | 500 | 503;
 
-/** What a request is answered with that cannot be served. */
+/** The response to a request that cannot be served. */
 export function problem(context: Context, status: ProblemStatus, message: string): Response {
   return context.json({ error: { message: boundText(message) } }, status);
 }

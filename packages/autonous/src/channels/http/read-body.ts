@@ -1,8 +1,8 @@
-import { parseStrictJson } from "@autonous/runtime";
+import { parseStrictJson } from "@autonous/runtime/internal";
 import type { z } from "zod";
 import { syntaxReason } from "../../model/calls/json-syntax.ts";
 
-/** Reads the JSON body of a request; or says what is wrong with it. */
+/** Reads the JSON body of a request, or returns what is wrong with it. */
 export function readBody<Schema extends z.ZodType>(
   bytes: ArrayBuffer,
   { schema, example }: { readonly schema: Schema; readonly example: string },
@@ -23,12 +23,12 @@ export function readBody<Schema extends z.ZodType>(
   };
 }
 
-/** A parameter of a media type: `charset=utf-8`, `CharSet = "UTF-8"`, also `charset*=…`, which is not in use for it. */
+/** A parameter of a media type: `charset=utf-8`, `CharSet = "UTF-8"`, and the unusual `charset*=…`. */
 const CHARSET = /(?<=[;,\s])charset\*?\s*=\s*("(?:[^"\\]|\\.)*"?|[^;,\s]*)/gi;
-/** Both are written; the second one is not registered. */
+/** Clients send both; the second one is not registered. */
 const UTF_8: ReadonlySet<string> = new Set(["utf-8", "utf8"]);
 
-/** Why a body is not read, by its headers: it is compressed, or in another character set than JSON has. */
+/** Why the headers rule a body out: it is compressed, or not in UTF-8. */
 export function foreignForm(encoding: string | undefined, type: string | undefined): string | undefined {
   const coding = (encoding ?? "")
     .split(",")

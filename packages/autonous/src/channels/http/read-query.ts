@@ -4,9 +4,9 @@ import { z } from "zod";
 const PAGE = 50;
 const MOST = 500;
 
-/** How many a page holds at most. */
+/** Entries per page, at most. */
 export const pageLimit = z.coerce.number().int().min(1).max(MOST).default(PAGE);
-/** What the page before gave as `next`. */
+/** The `next` of the previous page. */
 export const pagePlace = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional();
 
 /** Without the fields that were not given. */
@@ -14,13 +14,13 @@ type Given<T> = { readonly [Key in keyof T as undefined extends T[Key] ? never :
   readonly [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
 };
 
-/** Reads what stands after the `?`; or says what is wrong with it. */
+/** Reads the query string, or returns what is wrong with it. */
 export function readQuery<Schema extends z.ZodType<object>>(
   context: Context,
   schema: Schema,
 ): { readonly value: Given<z.output<Schema>> } | { readonly problem: string } {
   const twice = Object.entries(context.req.queries()).find(([, values]) => values.length > 1);
-  if (twice !== undefined) return { problem: `"${twice[0].slice(0, 100)}": is there ${twice[1].length} times` };
+  if (twice !== undefined) return { problem: `"${twice[0].slice(0, 100)}": given ${twice[1].length} times` };
   const parsed = schema.safeParse(context.req.query());
   if (!parsed.success)
     return {
@@ -32,7 +32,7 @@ export function readQuery<Schema extends z.ZodType<object>>(
   return { value: Object.fromEntries(given) as Given<z.output<Schema>> };
 }
 
-/** A whole number above 0; anything else is 0, which asks for everything. */
+/** A positive integer; anything else becomes 0, which requests everything. */
 export function readNumber(text: string | undefined): number {
   const value = Number(text ?? 0);
   return Number.isSafeInteger(value) && value > 0 ? value : 0;

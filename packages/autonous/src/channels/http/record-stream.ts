@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { SSEStreamingApi } from "hono/streaming";
-import type { UnreadableEvent } from "@autonous/runtime";
+import type { UnreadableEvent } from "@autonous/runtime/internal";
 import type { RouteParts } from "./routes.ts";
 import { readNumber } from "./read-query.ts";
 
@@ -9,8 +9,9 @@ const LOOK_MS = 1000;
 const A_READ = 200;
 
 /**
- * `GET /api/events`: the events of all runs as they are recorded, each with its position as id. From `Last-Event-ID` on
- * (or `?after=`, for a first request); without either, from now on. Goes on until the reader leaves or the service stops.
+ * `GET /api/events`: the events of all runs as they are recorded, each with its position as id. Starts after
+ * `Last-Event-ID` (or `?after=`, for a first request); without either, it sends only new events. Ends when the client
+ * disconnects or the service stops.
  */
 export function addRecordStream(app: Hono, parts: RouteParts): void {
   app.get("/api/events", (context) => {
@@ -20,7 +21,7 @@ export function addRecordStream(app: Hono, parts: RouteParts): void {
         await writeRecord(stream, await firstPlace(context, parts), parts);
       } catch (error) {
         const { message } = error as Error;
-        parts.log(`The events cannot be shown: ${message}`);
+        parts.log(`Cannot stream events: ${message}`);
         await stream.writeSSE({ event: "error", data: JSON.stringify({ error: { message } }) });
       }
     });
@@ -29,7 +30,7 @@ export function addRecordStream(app: Hono, parts: RouteParts): void {
 
 export const STREAM_HEAD = { "Content-Type": "text/event-stream" };
 
-/** Whoever asks for the head of a stream gets no body: nobody would ever end what writes one. */
+/** A HEAD request gets no stream body: the stream would never end. */
 export function isHead(context: Context): boolean {
   return context.req.raw.method === "HEAD";
 }
@@ -41,7 +42,7 @@ async function firstPlace(context: Context, { store }: RouteParts): Promise<numb
   return last?.position ?? 0;
 }
 
-/** In the place of an event that cannot be read. Those after it follow. */
+/** Sent in place of an unreadable event. Later events follow. */
 function damaged(run_id: string, { unreadable }: UnreadableEvent): { readonly event: string; readonly data: string } {
   return { event: "damaged", data: JSON.stringify({ run_id, problem: unreadable }) };
 }

@@ -18,15 +18,15 @@ import { taskBody } from "./task-body.ts";
 
 export interface RouteParts {
   readonly store: Store;
-  /** Where the runs' folders are, without links on the way. */
+  /** The folder that contains the runs, as a real path without links. */
   readonly state_dir: string;
-  /** Rings whenever something was recorded. */
+  /** Rings when an event was recorded. */
   readonly bell: Bell;
-  /** A task was taken in, or may go on; whoever runs tasks should look. */
+  /** A task was added or may continue: wakes the worker. */
   readonly onTask: () => void;
-  /** What people write is stored, so it passes the redactor first. */
+  /** Applied to user text before it is stored. */
   readonly redact: (text: string) => string;
-  /** Whoever follows a task is let go when this is aborted. */
+  /** Aborting it ends open event streams. */
   readonly closing: AbortSignal;
   readonly log: (line: string) => void;
 }
@@ -46,9 +46,9 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
     const body = readBody(await context.req.arrayBuffer(), { schema: taskBody, example: '{"text":"/ls ."}' });
     if ("problem" in body) return problem(context, 400, body.problem);
     const { text, quoted, chat, id = "", skill, run_at } = body.value;
-    // Both are kept as they are: with something cut out, one chat or message would be taken for another.
+    // Both are stored unredacted: redacted, two chats or messages could become the same one.
     if (redact(chat) !== chat || redact(id) !== id)
-      return problem(context, 400, '"chat" and "id" may not hold a secret: they are names, and kept as they are');
+      return problem(context, 400, '"chat" and "id" must not contain a secret: they are stored unredacted');
     const { task_id, run_id, duplicate } = await store.inbox.ingest({
       source: "http",
       lane: `${HTTP_LANE}${chat}`,
@@ -80,7 +80,7 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
   app.get("/api/tasks/:id", async (context) => {
     const details = await store.tasks.get(context.req.param("id"));
     return details === undefined
-      ? problem(context, 404, `There is no task "${context.req.param("id")}"`)
+      ? problem(context, 404, `Task "${context.req.param("id")}" not found`)
       : context.json(details);
   });
 
@@ -92,7 +92,7 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
 
   app.get("/api/tasks/:id/events", async (context) => {
     const details = await store.tasks.get(context.req.param("id"));
-    if (details === undefined) return problem(context, 404, `There is no task "${context.req.param("id")}"`);
+    if (details === undefined) return problem(context, 404, `Task "${context.req.param("id")}" not found`);
     if (isHead(context)) return context.body(null, 200, STREAM_HEAD);
     const { task_id, run_id } = details.task;
     return streamEvents(context, { ...parts, task_id, run_id, after: readNumber(context.req.header("last-event-id")) });

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { faultReason } from "@autonous/runtime";
+import { faultReason } from "@autonous/runtime/internal";
 import { serve } from "@hono/node-server";
 import type { HttpBindings, ServerType } from "@hono/node-server";
 import { Hono } from "hono";
@@ -13,9 +13,9 @@ import type { RouteParts } from "./routes.ts";
 
 export interface ConsoleOptions extends RouteParts {
   readonly token: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Whether tasks are done, and if not, why. */
+  /** Whether the service processes tasks, and if not, why. */
   readonly health: () => Promise<{ readonly ok: true } | { readonly ok: false; readonly why: string }>;
   /** In the text format of Prometheus. */
   readonly metrics: () => Promise<string>;
@@ -23,13 +23,13 @@ export interface ConsoleOptions extends RouteParts {
 
 export interface Console {
   readonly url: string;
-  /** Takes no more requests. Those under way are answered if they can be soon; `closing` lets go of the long ones. */
+  /** Accepts no more requests. Pending ones get a short time to finish; `closing` ends the streams. */
   close(): Promise<void>;
 }
 
 const HOST = "127.0.0.1";
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Whoever has not read the end of an answer by then does not get it. */
+/** At shutdown, connections that are still open after this time are closed. */
 const LAST_ANSWERS_MS = 1000;
 const LOOK_MS = 20;
 
@@ -48,9 +48,9 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     context.body(await options.metrics(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" }),
   );
   addRoutes(app, options);
-  app.notFound((context) => problem(context, 404, `There is no ${context.req.method} ${context.req.path}`));
+  app.notFound((context) => problem(context, 404, `No route for ${context.req.method} ${context.req.path}`));
   app.onError((error, context) => {
-    options.log(`${context.req.method} ${context.req.path} could not be served: ${error.message}`);
+    options.log(`${context.req.method} ${context.req.path} failed: ${error.message}`);
     return problem(context, error instanceof StoreError ? 503 : 500, faultReason(error));
   });
   const server = await listen(app, options.port);
@@ -59,41 +59,40 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   return { url: `http://${HOST}:${port}`, close: () => closeServer(server) };
 }
 
-/** Headers that decide who asks, or how the body is read: given twice, one reader takes the first and another the last. */
+/** Headers for authentication or for decoding the body: of duplicates, one parser uses the first and another the last. */
 // oxfmt-ignore
 const ONCE: ReadonlySet<string> = new Set(["host", "origin", "authorization", "content-length", "content-type", "content-encoding"]);
 
-/** What browsers and clients do not send. A target with a host of its own would be served in place of the `Host` that is judged. */
+/** Rejects what no browser or client sends. A target with its own host would bypass the check of `Host`. */
 function refuseForm(context: Context): Response | undefined {
   const { url = "", rawHeaders } = incomingOf(context);
-  if (!url.startsWith("/")) return problem(context, 400, "The request's target has to be a path");
+  if (!url.startsWith("/")) return problem(context, 400, "The request target must be a path");
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   const twice = names.find((name, index) => ONCE.has(name) && names.indexOf(name) !== index);
-  return twice === undefined ? undefined : problem(context, 400, `The header ${twice} is there twice`);
+  return twice === undefined ? undefined : problem(context, 400, `Duplicate header ${twice}`);
 }
 
 function incomingOf(context: Context): HttpBindings["incoming"] {
   return (context.env as HttpBindings).incoming;
 }
 
-/** The names of this machine, as they are written: other notations of the same address (127.1, localhost.) are nobody's habit. */
+/** The usual names of this machine. Other notations of the same address (127.1, localhost.) are not accepted. */
 const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"]);
-/** What is left out of a `Host` by its scheme. */
+/** The default port, which clients omit from `Host`. */
 const HTTP_PORT = 80;
 
-/** A page from elsewhere must not get in by the user's browser, nor by a name that leads to loopback (threats: rebinding). */
+/** Blocks requests that a foreign page makes through the user's browser, and DNS names that resolve to loopback (rebinding). */
 function refuse(context: Context, token: string): Response | undefined {
   const host = (context.req.header("host") ?? "").toLowerCase();
   const { localPort = 0 } = incomingOf(context).socket;
-  if (!isOwnHost(host, localPort))
-    return problem(context, 403, `The Host is not this service: it is ${HOST}:${localPort}`);
-  // Another port or name of this machine is another site, whatever serves there.
+  if (!isOwnHost(host, localPort)) return problem(context, 403, `Invalid Host header: expected ${HOST}:${localPort}`);
+  // Another port or name of this machine is a different origin.
   const origin = context.req.header("origin");
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)
-    return problem(context, 403, "The Origin is another site");
+    return problem(context, 403, "Cross-origin requests are not allowed");
   const given = context.req.header("authorization") ?? "";
   if (isSame(given, `Bearer ${token}`)) return undefined;
-  return problem(context, 401, "The header Authorization: Bearer <token> is missing or wrong");
+  return problem(context, 401, "Missing or invalid header Authorization: Bearer <token>");
 }
 
 function isOwnHost(host: string, port: number): boolean {
@@ -102,16 +101,16 @@ function isOwnHost(host: string, port: number): boolean {
   return host.endsWith(end) && LOOPBACK.has(host.slice(0, -end.length));
 }
 
-/** Judged by its headers, before any of it is read. */
+/** Checks the headers before any of the body is read. */
 function refuseBody(context: Context): Response | undefined {
   if (context.req.header("transfer-encoding") !== undefined)
-    return problem(context, 411, "The body has to come with its Content-Length");
+    return problem(context, 411, "The body needs a Content-Length header");
   const bytes = Number(context.req.header("content-length") ?? 0);
-  if (bytes > MAX_BODY_BYTES) return problem(context, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
+  if (bytes > MAX_BODY_BYTES) return problem(context, 413, `The body is larger than ${MAX_BODY_BYTES} bytes`);
   if (bytes === 0 && context.req.method !== "POST") return undefined;
   const form = foreignForm(context.req.header("content-encoding"), context.req.header("content-type"));
   if (form === undefined) return undefined;
-  context.header("Accept-Encoding", "identity"); // RFC 9110, 415: what would be taken
+  context.header("Accept-Encoding", "identity"); // RFC 9110, 415: the accepted encoding
   return problem(context, 415, form);
 }
 

@@ -71,7 +71,7 @@ export interface Telegram {
 export class BadToken extends Error {
   constructor() {
     super(
-      "Telegram does not know the token in AUTONOUS_TELEGRAM_TOKEN: copy it again from @BotFather, or unset it to serve without Telegram",
+      "Telegram rejected the token in AUTONOUS_TELEGRAM_TOKEN: copy it again from @BotFather, or unset it to run without Telegram",
     );
   }
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { runPath } from "@autonous/runtime";
+import { runPath } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { makeRequest } from "../../../../../test/support/approval-request.ts";
 import { scratchPlace } from "../../../../../test/support/telegram-channel.ts";

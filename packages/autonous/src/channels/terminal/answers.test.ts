@@ -70,10 +70,10 @@ test("each yes says in words how far it goes, and a takes the widest", () => {
     "  y   yes, this once",
     '  a   yes, and for the rest of this session: every command that begins with "git',
     '      push"',
-    "  n   no; what you write after it is told to the model",
+    "  n   no; text after it goes to the model as the reason",
     "  e   edit the arguments, then yes",
-    "  d   show all of it",
-    "  ?   help, and every choice",
+    "  d   show the full request",
+    "  ?   help and all choices",
   ]);
   expect(choiceLines({ ...ALL, scopes: ["run"] }, { ...plain, columns: 200 })[1]).toBe(
     '  a   yes, and for the rest of this run: every command that begins with "git push"',

@@ -1,9 +1,9 @@
-import { REDACTION_MARKER, makeVisible } from "@autonous/runtime";
+import { REDACTION_MARKER, makeVisible } from "@autonous/runtime/internal";
 import type { ApprovalRequest } from "@autonous/runtime";
 import type { Screen } from "./screen.ts";
 import { foldHard, wrap } from "../words/width.ts";
 
-/** How long a yes may hold beyond the one call. */
+/** Scopes that a grant may have beyond the one call. */
 export type LongScope = "run" | "session";
 
 /** What a line that a person typed means. */
@@ -24,7 +24,7 @@ const WORDS = { y: "yes", a: "always", n: "no", r: "run", s: "session", e: "edit
 const SCOPES = { r: "run", s: "session" } as const;
 const MAX_REASON = 2000;
 
-/** Nothing but a whole answer counts: a line that only begins like a yes is none. */
+/** Only a complete answer counts: a line that merely begins with "y" does not. */
 export function readAnswer(line: string, { offers, scopes, canEdit }: Choices): Answer {
   const text = line.trim();
   if (text === "") return { kind: "nothing" };
@@ -53,10 +53,10 @@ function shorten(text: string): string {
 
 type Offer = Choices["offers"][number];
 
-/** Longer words are not read by the person who presses a key. */
+/** Users do not read longer offers before they press a key. */
 const MAX_EXPLAINED = 240;
 
-/** What `a` grants: the widest offer that its words explain, for as long as a yes may hold here. */
+/** What `a` grants: the widest offer whose text is fully shown, for the longest scope allowed here. */
 function widestGrant({ offers, scopes }: Pick<Choices, "offers" | "scopes">): LongGrant | undefined {
   const offer = offers.findLast(isExplained);
   const scope = scopes.find((each) => each === "session") ?? scopes[0];
@@ -65,7 +65,7 @@ function widestGrant({ offers, scopes }: Pick<Choices, "offers" | "scopes">): Lo
 
 type LongGrant = Extract<Answer, { offer: string }>;
 
-/** Words that are cut or redacted do not say how far the grant goes. Such an offer is still listed by `?`. */
+/** Truncated or redacted text does not say how far the grant goes. `?` still lists such an offer. */
 function isExplained({ words }: Offer): boolean {
   return words.length <= MAX_EXPLAINED && !words.includes(REDACTION_MARKER);
 }
@@ -75,7 +75,7 @@ const NARROWEST = 24;
 
 type Page = Pick<Screen, "columns" | "paint">;
 
-/** What can be answered, one choice per line. */
+/** The possible answers, one per line. */
 export function choiceLines(choices: Choices, page: Page): readonly string[] {
   const widest = widestGrant(choices);
   const words = choices.offers.find(({ offer }) => offer === widest?.offer)?.words;
@@ -83,10 +83,10 @@ export function choiceLines(choices: Choices, page: Page): readonly string[] {
     [
       { key: "y", text: "yes, this once" },
       ...(widest === undefined ? [] : [{ key: "a", text: `yes, and for ${FOR[widest.scope]}: ${words}` }]),
-      { key: "n", text: "no; what you write after it is told to the model" },
+      { key: "n", text: "no; text after it goes to the model as the reason" },
       ...(choices.canEdit ? [{ key: "e", text: "edit the arguments, then yes" }] : []),
-      { key: "d", text: "show all of it" },
-      { key: "?", text: choices.scopes.length === 0 ? "help, and the whole digest" : "help, and every choice" },
+      { key: "d", text: "show the full request" },
+      { key: "?", text: choices.scopes.length === 0 ? "help and the full digest" : "help and all choices" },
     ],
     page,
   );
@@ -114,7 +114,7 @@ function rowLines(rows: readonly Row[], { columns = 80, paint }: Page): readonly
   });
 }
 
-/** Every key that answers. */
+/** Every key that is an answer. */
 export function keysOf(choices: Choices): string {
   const widest = widestGrant(choices) === undefined ? [] : ["a"];
   const long = offerRows(choices).map(({ key }) => key);
@@ -122,12 +122,12 @@ export function keysOf(choices: Choices): string {
 }
 
 const HELP = [
-  "A yes counts for exactly this call, once: these arguments, and files as they are now.",
-  "A yes for longer lets through what its line says and nothing else; a takes the widest of them. autonous approvals grants lists such grants, autonous approvals revoke ends one.",
-  "Ctrl-D is a no. Ctrl-C takes the call back without an answer; a second Ctrl-C stops the run.",
+  "A yes allows exactly this call, once: these arguments, and the files as they are now.",
+  "A longer yes allows what its line says and nothing else; a picks the widest. autonous approvals grants lists grants, autonous approvals revoke ends one.",
+  "Ctrl-D means no. Ctrl-C cancels the call without an answer; a second Ctrl-C stops the run.",
 ] as const;
 
-/** What `?` says: every offer with its key, what answers mean, and the digest that a yes is bound to. */
+/** The text for `?`: every offer with its key, what the answers mean, and the digest that a grant is bound to. */
 export function helpLines(choices: Choices, digest: string, page: Page): readonly string[] {
   const width = Math.max(NARROWEST, page.columns ?? 80);
   return [

@@ -1,4 +1,5 @@
-import { ToolError, makeVisible, visibleJson } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { makeVisible, visibleJson } from "@autonous/runtime/internal";
 import type { ApprovalAnswer, ApprovalRequest, OnApproval } from "@autonous/runtime";
 import { choiceLines, helpLines, keysOf, readAnswer } from "./answers.ts";
 import type { Answer, Choices, LongScope } from "./answers.ts";
@@ -12,24 +13,24 @@ import { wrap } from "../words/width.ts";
 
 export interface AskOptions {
   readonly screen: Screen;
-  /** Who sits there. */
+  /** The user at the terminal. */
   readonly by: string;
-  /** How long a yes may hold here beyond the one call. */
+  /** Scopes that a grant may have here beyond the one call. */
   readonly scopes: readonly LongScope[];
-  /** An editor that lies in one of them is not started. */
+  /** An editor inside a root is not started. */
   readonly roots: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Stops everything: somebody pressed Ctrl-C twice. */
+  /** Stops the run: the user pressed Ctrl-C twice. */
   readonly stop: () => void;
 }
 
-/** Asks the person at the terminal, one question after the other. Gives `null` where the terminal cannot be opened. */
+/** Asks the user at the terminal, one question at a time. Returns `null` if the terminal cannot be opened. */
 export function createTerminalApprover(options: AskOptions): OnApproval {
   let last: Promise<unknown> = Promise.resolve();
   const manners = { wasInterrupted: false };
   return (request, { signal }) => {
     const asked = last.then(() => askOne(request, { ...options, signal, manners }));
-    last = asked.catch(() => {}); // told to whoever asked
+    last = asked.catch(() => {}); // the caller gets the error
     return asked;
   };
 }
@@ -40,7 +41,7 @@ interface AskContext extends AskOptions {
   readonly manners: { wasInterrupted: boolean };
 }
 
-/** One question while it stands. */
+/** An open question. */
 interface Question extends AskContext {
   readonly request: ApprovalRequest;
   readonly choices: Choices;
@@ -56,7 +57,7 @@ async function askOne(request: ApprovalRequest, context: AskContext): Promise<Ap
   const question: Question = { ...context, request, choices, keyboard, held: context.screen.hold() };
   try {
     show(question, false);
-    keyboard.forget(); // what was typed before the question stood there is no answer to it
+    keyboard.forget(); // input from before the question was shown is not an answer to it
     return await takeAnswer(question);
   } catch (error) {
     if (context.signal.aborted) {
@@ -86,7 +87,7 @@ async function takeAnswer(question: Question): Promise<ApprovalAnswer> {
     if (typed.kind === "interrupt") return await interrupt(question);
     manners.wasInterrupted = false;
     if (typed.kind === "pasted") {
-      say(question, "Several lines came at once, which is no answer.");
+      say(question, "Several lines at once are ignored; answer with one line.");
       question.keyboard.forget();
       continue;
     }
@@ -96,7 +97,7 @@ async function takeAnswer(question: Question): Promise<ApprovalAnswer> {
     if (args !== undefined) return { ...grantedBy(question), scope: "call", args };
     if (answer.kind === "all") show(question, true);
     if (answer.kind === "help") question.held.print(helpLines(choices, request.digest, question.screen));
-    if (answer.kind === "unclear") say(question, `That is none of ${keysOf(choices)}. Nothing was allowed.`);
+    if (answer.kind === "unclear") say(question, `Invalid answer; use one of ${keysOf(choices)}. Nothing was allowed.`);
   }
 }
 
@@ -106,17 +107,17 @@ function settle(
   isEnd: boolean,
 ): ApprovalAnswer {
   const { by, held } = question;
-  if (isEnd) held.print([""]); // no line end was typed
+  if (isEnd) held.print([""]); // the user typed no line end
   if (answer.kind === "deny") {
-    say(question, answer.reason === "" ? "Refused." : "Refused; the model is told why.");
+    say(question, answer.reason === "" ? "Denied." : "Denied; the model gets the reason.");
     return { answer: "deny", ...(answer.reason === "" ? {} : { reason: answer.reason }), by, via: "terminal" };
   }
   if (answer.scope === "call") {
-    say(question, "Allowed, this once.");
+    say(question, "Allowed once.");
     return { ...grantedBy(question), scope: "call" };
   }
   const words = question.request.offers.find(({ offer }) => offer === answer.offer)?.words ?? "";
-  say(question, `Allowed, and for the rest of this ${answer.scope}: ${words}`);
+  say(question, `Allowed for the rest of this ${answer.scope}: ${words}`);
   return { ...grantedBy(question), scope: answer.scope, offer: answer.offer };
 }
 
@@ -124,7 +125,7 @@ function grantedBy({ by }: AskContext): Pick<ApprovalAnswer, "answer" | "by" | "
   return { answer: "grant", by, via: "terminal" };
 }
 
-/** The call is taken back; the second time in a row, everything is. */
+/** Cancels the call; the second time in a row, stops the run. */
 async function interrupt({ manners, held, request, signal, stop }: Question): Promise<never> {
   if (manners.wasInterrupted) {
     stop();
@@ -134,11 +135,11 @@ async function interrupt({ manners, held, request, signal, stop }: Question): Pr
     });
   }
   manners.wasInterrupted = true;
-  held.print(["", "Taken back. Ctrl-C again stops everything."]);
-  throw new ToolError("Cancelled", `"${request.tool}" was cancelled by the person who was asked, before it ran`);
+  held.print(["", "Cancelled. Press Ctrl-C again to stop the run."]);
+  throw new ToolError("Cancelled", `"${request.tool}" was cancelled at the approval prompt, before it ran`);
 }
 
-/** Gives the arguments as they were edited; undefined where somebody thought better of it. */
+/** Returns the edited arguments; undefined if the user gave up editing. */
 async function edit(question: Question, json: string): Promise<Record<string, unknown> | undefined> {
   const editor = findEditor(question.env, question.roots);
   let text = editor === undefined ? json : visibleJson(JSON.parse(json) as unknown, 2);
@@ -153,10 +154,10 @@ async function edit(question: Question, json: string): Promise<Record<string, un
       break;
     }
     if (visibleJson(edited.args) === json) break;
-    say(question, "Edited, and allowed as they are now.");
+    say(question, "Edited arguments allowed.");
     return { ...edited.args };
   }
-  say(question, "The arguments are as they were, and nothing was allowed.");
+  say(question, "Arguments unchanged. Nothing was allowed.");
   return undefined;
 }
 
@@ -166,7 +167,7 @@ async function editInline({ keyboard, signal }: Question, initial: string): Prom
 }
 
 async function editElsewhere(question: Question, text: string, editor: Editor): Promise<string | undefined> {
-  question.keyboard.close(); // the editor reads it now
+  question.keyboard.close(); // the editor reads the terminal now
   try {
     return await editText(`${text.trimEnd()}\n`, editor, question.signal);
   } catch (error) {
@@ -175,12 +176,12 @@ async function editElsewhere(question: Question, text: string, editor: Editor): 
     return undefined;
   } finally {
     question.keyboard = openKeyboard() ?? question.keyboard;
-    question.keyboard.forget(); // it was typed to the editor
+    question.keyboard.forget(); // that input was for the editor
   }
 }
 
 async function wantsMore({ keyboard, signal }: Question): Promise<boolean> {
-  const typed = await keyboard.readLine({ prompt: "Go on editing? (y or n) ", signal });
+  const typed = await keyboard.readLine({ prompt: "Continue editing? (y or n) ", signal });
   return typed.kind === "line" && /^y(?:es)?$/i.test(typed.text.trim());
 }
 
@@ -188,8 +189,8 @@ function say({ held, screen }: Question, text: string): void {
   held.print(wrap(makeVisible(text), Math.max(20, screen.columns ?? 80)));
 }
 
-/** Who no longer waits says why; where time alone has passed there is nothing to say. */
+/** Why the question was closed: the abort reason, or a timeout if it has no message. */
 function whyClosed(reason: unknown): string {
   const { message = "" } = Object(reason) as { readonly message?: string };
-  return `No longer asked: ${message === "" ? "nobody answered in time" : makeVisible(message)}`;
+  return `Question closed: ${message === "" ? "no answer in time" : makeVisible(message)}`;
 }

@@ -1,8 +1,8 @@
-/** What a terminal writes around text that was pasted, once it is asked to. */
+/** The marks that a terminal puts around pasted text in bracketed paste mode. */
 const START = "\u001b[200~";
 const END = "\u001b[201~";
 
-/** Asks the terminal to mark pasted text, and to stop that. */
+/** Turns bracketed paste mode on and off. */
 export const PASTE_ON = "\u001b[?2004h";
 export const PASTE_OFF = "\u001b[?2004l";
 
@@ -11,22 +11,22 @@ export interface InputPiece {
   readonly text: string;
 }
 
-/** A key such as Escape begins like the mark: only what is longer than that is held back. */
+/** A key such as Escape begins like the mark: only a longer match is held back. */
 const SHORTEST_HELD = 3;
 
-/** Tells pasted text from typed keys. A paste that is under way is held until its end is there. */
+/** Separates pasted text from typed keys. A paste is held back until it is complete. */
 export class PasteReader {
   #held = "";
   #isPasting = false;
   readonly #most: number;
   #isCut = false;
 
-  /** Of a longer paste only the beginning is kept. */
+  /** Longer pastes are truncated. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Whether the last paste was longer than what is kept. */
+  /** Whether the last paste was truncated. */
   get isCut(): boolean {
     return this.#isCut;
   }
@@ -54,7 +54,7 @@ export class PasteReader {
     return pieces;
   }
 
-  /** Memory stays bounded while a paste does not end. Its last bytes may be the beginning of the mark. */
+  /** Bounds memory during an endless paste. Its last bytes may be the beginning of the end mark. */
   #bound(): void {
     if (this.#held.length <= this.#most + END.length) return;
     this.#isCut = true;
@@ -69,14 +69,14 @@ export class PasteReader {
   }
 }
 
-/** How many characters at the end may be the beginning of the mark. */
+/** Number of characters at the end that may be the beginning of the mark. */
 function partOfStart(text: string): number {
   for (let length = START.length - 1; length >= SHORTEST_HELD; length--)
     if (text.endsWith(START.slice(0, length))) return length;
   return 0;
 }
 
-/** As text: line ends as line feeds, and nothing that would act on a terminal. */
+/** Plain text: line ends become line feeds, terminal control characters are removed. */
 function cleaned(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replaceAll(/\r\n?/g, "\n").replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");

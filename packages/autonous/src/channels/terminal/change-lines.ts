@@ -1,4 +1,4 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { diffLines } from "./diff-lines.ts";
 import { argumentsOf, isExcerpt } from "../words/event-words.ts";
@@ -6,22 +6,22 @@ import { moreLines } from "./output-lines.ts";
 import type { Screen } from "./screen.ts";
 import { wrap } from "../words/width.ts";
 
-/** Longer changes are looked at with other means: the view is there to be followed. */
+/** Longer changes are truncated: the live view must stay readable. */
 const CHANGE_LINES = 8;
 const ALL_LINES = 10_000;
 const NAMED_FILES = 10;
-/** Where there is no terminal, longer lines are broken. */
+/** Without a terminal, lines longer than this are broken. */
 const WIDEST = 500;
 const INDENT = "    ";
 
 interface ChangeOptions {
   readonly screen: Pick<Screen, "columns" | "paint">;
   readonly all: boolean;
-  /** The text is only the beginning. */
+  /** The text is truncated. */
   readonly isCut?: boolean;
 }
 
-/** What a call changed: a diff, the first lines of what it wrote, or the names of files and what became of them. */
+/** What a call changed: a diff, the first lines of what it wrote, or the files with what happened to them. */
 export function changeLines(
   payload: RuntimeEvent["payload"],
   result: ToolCallResult | undefined,
@@ -43,7 +43,7 @@ export function changeLines(
   return typeof patch_text === "string" ? [...names, ...textLines(patch_text, { ...options, isCut })] : names;
 }
 
-/** The content that a call wrote is its longest argument, whatever a client calls it. */
+/** The content that a call wrote is its longest argument, whatever its name. */
 function writtenLines(args: Readonly<Record<string, unknown>>, options: ChangeOptions): readonly string[] {
   const texts = Object.entries(args).filter(([name]) => !/path|file$|mode|sha256/.test(name));
   const [content = ""] = texts
@@ -68,7 +68,7 @@ interface Changed {
   readonly deleted?: readonly string[];
 }
 
-/** The files that a result names, by what became of them: `created a.txt`, `deleted b.txt`. */
+/** The files of a result with what happened to them: `created a.txt`, `deleted b.txt`. */
 function nameLines({ artifacts, payload }: ToolCallResult, { screen }: ChangeOptions, word: string): readonly string[] {
   const { added = [], deleted = [] } = { ...Object(payload?.data), ...payload?.meta } as Changed;
   const others = artifacts.files_changed.filter((path) => !added.includes(path) && !deleted.includes(path));

@@ -1,15 +1,15 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { Screen } from "./screen.ts";
 import { expandTabs, foldHard } from "../words/width.ts";
 
 interface DiffRoom {
   readonly screen: Pick<Screen, "paint">;
   readonly width: number;
-  /** At most so many lines. */
+  /** Maximum number of lines. */
   readonly most: number;
 }
 
-/** A diff as lines that hide nothing and fit, coloured; and how many lines of it are left. */
+/** A diff as coloured lines that hide nothing and fit the width; and how many lines were left out. */
 export function diffLines(
   diff: string,
   { screen, width, most }: DiffRoom,
@@ -17,7 +17,7 @@ export function diffLines(
   const all = diff.replace(/\n$/, "").split("\n");
   const lines: string[] = [];
   for (const [index, line] of all.entries()) {
-    // A line that alone is longer than all that is shown is not folded to its end.
+    // A line that alone exceeds the limit is not folded completely.
     const near = line.slice(0, (most - lines.length + 1) * width);
     const folded = fold(near, width);
     const shown = folded.slice(0, most - lines.length);
@@ -29,7 +29,7 @@ export function diffLines(
   return { lines, more: 0 };
 }
 
-/** What goes on on the next line begins as no line of a diff does, so that no line can pass for a part of the one before. */
+/** Marks continuation lines with a prefix that no diff line has, so that a diff line cannot imitate one. */
 const GOES_ON = "…";
 
 function fold(line: string, width: number): string[] {

@@ -2,19 +2,19 @@ import { spawn } from "node:child_process";
 import { closeSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { findOnPath, locateJson, makeVisible } from "@autonous/runtime";
+import { findOnPath, locateJson, makeVisible } from "@autonous/runtime/internal";
 import { openTerminal } from "./keyboard.ts";
 
-/** Arguments as somebody edited them; or what is wrong with them, so that the editing can go on. */
+/** The edited arguments, or what is wrong with them, so that the user can continue editing. */
 export type Edited = { readonly args: Readonly<Record<string, unknown>> } | { readonly problem: string };
 
-/** The program that people edit with, by where it is, and what it is to be started with. */
+/** The path of the user's editor, and its arguments. */
 export interface Editor {
   readonly path: string;
   readonly args: readonly string[];
 }
 
-/** Undefined where none is set, or where it lies in a place that whoever is governed can write to. */
+/** Undefined if none is set, or if it lies in a root, where the agent can write. */
 export function findEditor(env: NodeJS.ProcessEnv, roots: readonly string[]): Editor | undefined {
   for (const setting of [env["VISUAL"], env["EDITOR"]]) {
     const [name = "", ...args] = (setting ?? "").split(/\s+/).filter((word) => word !== "");
@@ -25,15 +25,15 @@ export function findEditor(env: NodeJS.ProcessEnv, roots: readonly string[]): Ed
   return undefined;
 }
 
-/** Has a person edit the text with their own program. Gives the text as it was saved. Throws where that fails. */
+/** Opens the text in the user's editor and returns it as saved. Throws if that fails. */
 export async function editText(text: string, editor: Editor, signal: AbortSignal): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "autonous-edit-")); // for nobody else to look into
+  const folder = mkdtempSync(join(tmpdir(), "autonous-edit-")); // readable by this user only
   const file = join(folder, "arguments.json");
   const terminal = openTerminal(constants.O_RDWR);
   if (terminal === undefined) throw new Error("the terminal cannot be opened");
   try {
     writeFileSync(file, text, { mode: 0o600, flag: "wx" });
-    // Not standard output: that is for the result, and may be a file.
+    // Not stdout: that carries the result, and may be a file.
     await endOf(spawn(editor.path, [...editor.args, file], { stdio: [terminal, terminal, terminal], signal }));
     return readFileSync(file, "utf8");
   } finally {
@@ -47,7 +47,7 @@ async function endOf(child: ReturnType<typeof spawn>): Promise<void> {
     child.once("error", reject);
     child.once("exit", (exitCode, signal) => resolve(exitCode ?? signal ?? 0));
   });
-  if (code !== 0) throw new Error(`the editor ended with ${code}`);
+  if (code !== 0) throw new Error(`the editor exited with ${code}`);
 }
 
 export function readArguments(text: string): Edited {
@@ -59,25 +59,24 @@ export function readArguments(text: string): Edited {
     const at = firstWrong(text);
     const before = text.slice(0, at).split("\n");
     const column = (before.at(-1) ?? "").length + 1;
-    const found =
-      at >= text.length ? "it ends too early" : `${JSON.stringify(characterAt(text, at))} cannot stand there`;
-    return { problem: `This is no JSON: line ${before.length}, column ${column}: ${found}` };
+    const found = at >= text.length ? "unexpected end" : `unexpected ${JSON.stringify(characterAt(text, at))}`;
+    return { problem: `Invalid JSON: line ${before.length}, column ${column}: ${found}` };
   }
   const located = locateJson(text);
   const [twice] = "problem" in located ? [] : located.repeated;
   if (twice !== undefined) {
     const { line, column } = twice.place;
-    return { problem: `Line ${line}, column ${column}: ${makeVisible(JSON.stringify(twice.name))} is there twice` };
+    return { problem: `Line ${line}, column ${column}: duplicate ${makeVisible(JSON.stringify(twice.name))}` };
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { args: { ...value } };
-  return { problem: 'Arguments are a JSON object, such as {"path":"src"}' };
+  return { problem: 'Arguments must be a JSON object, for example {"path":"src"}' };
 }
 
 function characterAt(text: string, at: number): string {
   return String.fromCodePoint(text.codePointAt(at) ?? 0);
 }
 
-/** Where the text stops being the beginning of some JSON: the engine does not always say. */
+/** Whether the text is a valid beginning of JSON up to here: the engine does not always report the position. */
 function firstWrong(text: string): number {
   let good = 0;
   let bad = text.length + 1;

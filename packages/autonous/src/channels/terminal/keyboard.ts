@@ -4,7 +4,7 @@ import { isatty, ReadStream } from "node:tty";
 import { readMessage } from "./read-message.ts";
 import type { MessageOptions, TypedMessage } from "./read-message.ts";
 
-/** What a person typed: a line; Ctrl-C; Ctrl-D; or several lines at once, which nobody types as an answer. */
+/** What the user typed: a line; Ctrl-C; Ctrl-D; or several lines at once, which cannot be a typed answer. */
 type Typed =
   | { readonly kind: "line"; readonly text: string }
   | { readonly kind: "interrupt" }
@@ -15,24 +15,24 @@ interface LineOptions {
   readonly prompt: string;
   /** Ends the wait: the promise rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Stands there to be edited. */
+  /** Initial text of the line. */
   readonly initial?: string;
 }
 
-/** The keyboard of the terminal that this process was started at. Whoever opens it closes it. */
+/** The keyboard of this process's terminal. The caller that opens it closes it. */
 export interface Keyboard {
-  /** Forgets what was typed so far: it was meant for something else. */
+  /** Discards pending input: it was typed for something else. */
   forget(): void;
   readLine(options: LineOptions): Promise<Typed>;
-  /** What somebody says, on one line or several. */
+  /** Reads a message of one or more lines. */
   readMessage(options: MessageOptions): Promise<TypedMessage>;
   close(): void;
 }
 
-/** By these names: the terminal of the session, or what standard input is where that is none of it. */
+/** Paths to try: the terminal of the session, then stdin. */
 const NAMES = ["/dev/tty", "/proc/self/fd/0"] as const;
 
-/** A way to the terminal that standard input and output have no part in. Undefined where there is none. */
+/** Opens the terminal independently of stdin and stdout. Undefined without a terminal. */
 export function openTerminal(flags: number): number | undefined {
   for (const name of NAMES) {
     try {
@@ -40,23 +40,23 @@ export function openTerminal(flags: number): number | undefined {
       if (isatty(descriptor)) return descriptor;
       closeSync(descriptor);
     } catch {
-      // Not this one: no terminal of that name, or not ours to open.
+      // No terminal at this path, or permission denied.
     }
   }
   return undefined;
 }
 
-/** Undefined where the terminal cannot be opened. */
+/** Undefined if the terminal cannot be opened. */
 export function openKeyboard(): Keyboard | undefined {
-  // Its own way in, not to wait: what was typed before can be read away without waiting for more.
+  // A separate non-blocking descriptor: it discards pending input without waiting for more.
   const descriptor = openTerminal(constants.O_RDONLY | constants.O_NONBLOCK);
   if (descriptor === undefined) return undefined;
   const input = new ReadStream(descriptor);
   input.pause();
-  input.on("error", () => input.destroy()); // the terminal is gone: `close` tells whoever reads
+  input.on("error", () => input.destroy()); // the terminal is gone: `close` informs the reader
   return {
     forget() {
-      input.setRawMode(true); // what is typed so far of a line can be read only then
+      input.setRawMode(true); // an unfinished line can be read only in raw mode
       readAway(descriptor);
     },
     readLine: (options) => readLine(input, options),
@@ -76,7 +76,7 @@ function readAway(descriptor: number): void {
     for (let times = 0; times < MOST_AWAY; times++) if (readSync(descriptor, bytes) === 0) return;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== "EAGAIN" && code !== "EIO") throw error; // nothing is left, or nobody is there any more
+    if (code !== "EAGAIN" && code !== "EIO") throw error; // no input is left, or the terminal is gone
   }
 }
 
@@ -89,7 +89,7 @@ async function readLine(input: ReadStream, { prompt, signal, initial = "" }: Lin
       const typed: string[] = [];
       const { signal: over } = abort;
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true, signal: over });
-      // Lines of one piece come one after the other before anything else does: only then is it known how many.
+      // Lines of one chunk arrive before any other event: count them after that.
       lines.on("line", (text) => {
         if (typed.push(text) > 1) return;
         setImmediate(() => resolve(typed.length === 1 ? { kind: "line", text } : { kind: "pasted" }));

@@ -1,4 +1,5 @@
-import type { EventType, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { createLiveView } from "./live-view.ts";
 import { createScreen } from "./screen.ts";
@@ -45,7 +46,7 @@ const SHOWN = [
   { title: "what the model says",        event: event("model.completed", { kind: "tool_calls", progress: "Looking\nnow" }), shows: ["  Looking now"] },
   { title: "not the answer",             event: event("model.completed", { kind: "final", answer: "42" }),        shows: [] },
   { title: "that a reply was cut off", event: event("model.completed", { kind: "cut", answer: "One, two" }), shows: ["  the reply was cut off at the output limit"] },
-  { title: "what is wrong with a reply, without what the model is told", event: event("model.completed", { kind: "invalid", message: "Cannot use the reply: it is empty; call a tool" }), shows: ["  the reply cannot be used", "    it is empty"] },
+  { title: "what is wrong with a reply, without what the model is told", event: event("model.completed", { kind: "invalid", message: "Cannot use the reply: it is empty; call a tool" }), shows: ["  invalid reply", "    it is empty"] },
   { title: "no failure of a model: the task ends with it, and says so", event: event("model.failed", { code: "ModelFailed", message: "no answer" }), shows: [] },
   { title: "that another model is asked", event: event("model.switched", { from: "anthropic:a", to: "openai:b", reason: "quota", message: "400 no \u001bcredit" }), shows: ["  Falling back to openai:b: anthropic:a is out of credit (400 no \\ecredit)"] },
   { title: "nothing of what was paid besides", event: event("model.billed", { usage: { input_tokens: 1, output_tokens: 1 } }), shows: [] },
@@ -57,7 +58,7 @@ const SHOWN = [
   { title: "a display",                  event: event("display", { content: "Half of it\nis done", level: "success", title: "Tests", evidence: ["a.log:3"] }), shows: ["  + Tests", "    Half of it", "    is done", "    - a.log:3"] },
   { title: "steps",                      event: event("todo", { content: "[x] 1. look\n[ ] 2. change", items: [{ text: "look", done: true }, { text: "change", done: false }] }), shows: ["  … steps: 1 of 2 done", "    [x] 1. look", "    [ ] 2. change"] },
   { title: "a display of another level", event: event("display", { content: "careful", level: "warning" }),       shows: ["  ! careful"] },
-  { title: "a yes from elsewhere",       event: event("approval_granted", { ...CALL, by: "ann", via: "http" }),   shows: ["  edit: allowed by ann, over http"] },
+  { title: "a yes from elsewhere",       event: event("approval_granted", { ...CALL, by: "ann", via: "http" }),   shows: ["  edit: allowed by ann, via http"] },
   { title: "no yes from this terminal",  event: event("approval_granted", { ...CALL, by: "ann", via: "terminal" }), shows: [] },
   { title: "no start of a call",         event: event("tool_call.started", CALL),                                 shows: [] },
 ] as const;
@@ -89,7 +90,7 @@ test("a change is shown as a short diff; of others the files", () => {
   expect(seen.text().trimEnd().split("\n").at(-1)).toBe("    … 44 more lines");
 });
 
-test("colours are for terminals, and for whoever asks for them", () => {
+test("colours are for terminals, and for users who ask for them", () => {
   const failed = event("tool_call.failed", { ...CALL, error: { code: "NoMatch", message: "" } });
   const cases = [
     { isTTY: true, env: {}, colour: true },
@@ -131,7 +132,7 @@ test("nothing that a model or a file says acts on the terminal, and every line f
   ).toEqual([]);
 });
 
-test("a bar is written anew in place at a terminal, and gone when its call is over", () => {
+test("a bar is redrawn in place at a terminal, and removed when its call is over", () => {
   const seen = look({ isTTY: true, columns: 60 }, { NO_COLOR: "1" });
   const view = createLiveView(seen.screen);
   view.event(event("tool_call.started", { ...CALL, tool_name: "grep" }));
@@ -158,7 +159,7 @@ test("elsewhere a call says each tenth of its way once", () => {
   expect(seen.text()).toBe(Array.from({ length: 10 }, (_, i) => `  grep ${(i + 1) * 10} %\n`).join(""));
 });
 
-test("what happens while somebody is asked is shown afterwards", () => {
+test("events during a question are shown afterwards", () => {
   const seen = look({ isTTY: true, columns: 80 }, {});
   const view = createLiveView(seen.screen);
   const held = seen.screen.hold();
@@ -172,7 +173,7 @@ test("what happens while somebody is asked is shown afterwards", () => {
 
 const SAID = "The port is read in app.ts, and nothing else in this folder sets it.\n\nChange it there.";
 
-/** What stays on the screen: without the line that is written anew. */
+/** What stays on the screen: without the line that is redrawn. */
 function staying({ written }: Seen): string {
   // oxlint-disable-next-line no-control-regex
   return written.filter((text) => !/^(?:\u001b\[\d+A)?\r/.test(text)).join("");
@@ -199,9 +200,9 @@ test("a reply is seen as it comes, and its text is not shown again", () => {
 
 // oxfmt-ignore
 const NOT_SHOWN = [
-  { title: "in a file there is no preview",          tty: false, said: "The answer",         answer: "The answer" },
+  { title: "a file gets no preview",                 tty: false, said: "The answer",         answer: "The answer" },
   { title: "a reply for a program is none to read",  tty: true,  said: '{"final_answer":"4', answer: "42" },
-  { title: "what came to be redacted is shown anew", tty: true,  said: `${"a ".repeat(60)}\n`, answer: "***REDACTED***" },
+  { title: "redacted text is shown again",           tty: true,  said: `${"a ".repeat(60)}\n`, answer: "***REDACTED***" },
   { title: "nothing came",                           tty: true,  said: "",                   answer: "42" },
 ];
 
@@ -252,8 +253,8 @@ test("what a model thinks is seen and stays, beside a line; that it is asked aga
   view.delta({ kind: "text", text: "I begin" });
   view.retry({ wait_ms: 1500, reason: "429 Too Many Requests" });
   expect(staying(seen)).toBe(
-    "  │ First the port.\n  │ Then\n  I begin\n  the model is asked again in 1.5 s: 429 Too Many Requests\n",
+    "  │ First the port.\n  │ Then\n  I begin\n  retrying the model in 1.5 s: 429 Too Many Requests\n",
   );
-  view.event(event("model.completed", { kind: "final", answer: "I begin anew" }));
+  view.event(event("model.completed", { kind: "final", answer: "I begin again" }));
   expect(view.isAnswerShown).toBe(false);
 });

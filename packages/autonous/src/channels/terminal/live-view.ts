@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { makeVisible } from "@autonous/runtime";
-import type { AttachedFile, EventType, Progress, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { AttachedFile, EventType, Progress } from "@autonous/runtime/internal";
 import { changeLines } from "./change-lines.ts";
 import { callWords, problemOf } from "../words/event-words.ts";
 import { noteLines } from "./note-lines.ts";
@@ -18,23 +19,23 @@ type Payload = RuntimeEvent["payload"];
 
 /** A run as it happens. */
 export interface LiveView {
-  /** The result: of the call that the event ends. */
+  /** `result`: of the call that the event ends. */
   event(event: RuntimeEvent, result?: ToolCallResult): void;
   progress(progress: Progress): void;
-  /** A piece of the reply that is being made, redacted. */
+  /** A piece of the streamed reply, redacted. */
   delta(delta: { readonly kind: "text" | "reasoning"; readonly text: string }): void;
-  /** A model that did not answer is asked again. */
+  /** The model request is retried. */
   retry(retry: { readonly wait_ms: number; readonly reason: string }): void;
-  /** Whether the whole answer of the last turn is on the screen already. */
+  /** Whether the complete answer of the last turn is on the screen already. */
   readonly isAnswerShown: boolean;
 }
 
 export interface LiveViewOptions {
-  /** The folder of a run, for what is told of files in it. */
+  /** The folder of a run, for the paths of its files. */
   readonly folderOf?: (run_id: string) => string;
-  /** All output of commands, and whole changes. */
+  /** Shows all output of commands, and complete changes. */
   readonly verbose?: boolean;
-  /** How replies become rows. Default: as they are. */
+  /** Layout of replies. Default: plain text. */
   readonly layout?: Layout;
 }
 
@@ -51,10 +52,10 @@ export function createLiveView(screen: Screen, options: LiveViewOptions = {}): L
     ...(options.layout === undefined ? {} : { layout: options.layout }),
   });
   let isAnswerShown = false;
-  /** An answer that was cut off comes in pieces. */
+  /** An answer that was cut off arrives in pieces. */
   let arePiecesShown = true;
 
-  /** What was seen as it came is not shown again. */
+  /** Streamed text is not shown again. */
   function settle({ type, payload }: RuntimeEvent): boolean {
     if (type === "model.failed" || type === "model.switched") stream.drop();
     if (type !== "model.completed") return false;
@@ -86,9 +87,7 @@ export function createLiveView(screen: Screen, options: LiveViewOptions = {}): L
     retry({ wait_ms, reason }) {
       stream.drop();
       const wait = `${(wait_ms / 1000).toFixed(1)} s`;
-      screen.print(
-        paragraph(screen, `the model is asked again in ${wait}: ${reason}`, { indent: "  ", style: "yellow" }),
-      );
+      screen.print(paragraph(screen, `retrying the model in ${wait}: ${reason}`, { indent: "  ", style: "yellow" }));
     },
     get isAnswerShown() {
       return isAnswerShown;
@@ -98,22 +97,22 @@ export function createLiveView(screen: Screen, options: LiveViewOptions = {}): L
 
 interface LiveContext {
   readonly screen: Screen;
-  /** Of the run. */
+  /** State of the run. */
   readonly folder: string;
   readonly result: ToolCallResult | undefined;
   readonly verbose: boolean;
-  /** What the command printed stays above. */
+  /** The command's output stays above. */
   readonly isOutputShown: boolean;
 }
 
-/** What is seen to be under way until something else is. */
+/** The status line, until the next one replaces it. */
 // oxfmt-ignore
 const UNDER_WAY: Readonly<Partial<Record<EventType, (payload: Payload) => string>>> = {
   "turn.started":      () => "asking the model",
   "tool_call.started": (payload) => `running ${callWords(payload)}`,
 };
 
-/** What is shown of an event; nothing of most. A model that failed ends its task: the report on the task says why. */
+/** How events are shown; most are not. A failed model ends the task, and the task's report says why. */
 // oxfmt-ignore
 const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveContext) => readonly string[]>>> = {
   "turn.started":        ({ turn }, { screen }) => [line(screen, "bold", `turn ${String(turn)}`)],
@@ -127,10 +126,10 @@ const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveC
   "todo":                (payload, context) => displayLines({ ...payload, level: "progress", title: stepWords(payload) }, context),
 };
 
-/** Who answers at this terminal knows. */
+/** Not shown for answers at this terminal: the user gave them. */
 function grantedLines({ tool_name, by, via }: Payload, { screen }: LiveContext): readonly string[] {
   if (via === "terminal") return [];
-  const said = `${String(tool_name)}: allowed by ${textOr(by, "a person")}, over ${textOr(via, "the record")}`;
+  const said = `${String(tool_name)}: allowed by ${textOr(by, "a person")}, via ${textOr(via, "the audit log")}`;
   return paragraph(screen, said, { indent: "  ", style: "dim" });
 }
 
@@ -138,7 +137,7 @@ function textOr(value: unknown, otherwise: string): string {
   return typeof value === "string" ? value : otherwise;
 }
 
-/** One line that fits, with nothing in it that acts on a terminal. */
+/** One line that fits, without terminal control characters. */
 function line(screen: Screen, style: Parameters<Screen["paint"]>[0] | undefined, text: string): string {
   const shown = fit(screen, text);
   return style === undefined ? shown : screen.paint(style, shown);
@@ -157,7 +156,7 @@ interface ParagraphOptions {
   readonly style?: Parameters<Screen["paint"]>[0];
 }
 
-/** Text broken between words; as much of it as is read in passing. */
+/** Text wrapped between words, truncated to a short paragraph. */
 function paragraph(
   { columns, paint }: Screen,
   text: string,
@@ -169,10 +168,10 @@ function paragraph(
   return rows.map((row) => `${indent}${style === undefined ? row : paint(style, row)}`);
 }
 
-/** What the model says beside its calls. Its answer is the result of the run, and is not shown twice. */
+/** What the model says with its calls. Its answer is the result of the run, and is not shown twice. */
 function modelLines({ kind, progress, message }: Payload, { screen }: LiveContext): readonly string[] {
   if (kind === "invalid")
-    return [line(screen, "red", "  the reply cannot be used"), ...paragraph(screen, problemOfReply(String(message)))];
+    return [line(screen, "red", "  invalid reply"), ...paragraph(screen, problemOfReply(String(message)))];
   if (kind === "cut") return [line(screen, "dim", "  the reply was cut off at the output limit")];
   return kind === "tool_calls" && progress !== "" ? paragraph(screen, String(progress), { indent: "  " }) : [];
 }
@@ -187,7 +186,7 @@ function completedLines(payload: Payload, context: LiveContext): readonly string
   ];
 }
 
-/** Where the files are that a call attached: whole, whatever the width, to be copied from here. */
+/** Paths of attached files: not truncated, so that the user can copy them. */
 export function attachedLines({ attachments = [] }: Payload, folder: string): readonly string[] {
   return (attachments as readonly AttachedFile[]).map(({ name, artifact, caption }) => {
     const about = caption === undefined ? "" : ` (${caption})`;
@@ -206,10 +205,10 @@ function failedLines(payload: Payload, context: LiveContext): readonly string[] 
   ];
 }
 
-/** A longer command to copy is none: there is a shorter one that does the same. */
+/** A longer replay command is replaced by a shorter one that does the same. */
 const LONGEST_REPLAY = 300;
 
-/** How to approve the call: whole, whatever the width, since half a command is none. */
+/** The command that approves the call: not truncated, so that the user can copy it. */
 function approvalLines({ error }: Payload): readonly string[] {
   const { code, replay, details } = Object(error) as Readonly<Record<"code" | "replay" | "details", unknown>>;
   if (code !== "ApprovalRequired") return []; // the answer to any other request was given, or came too late
@@ -229,7 +228,7 @@ function outcomeLine(
   return whole.replace(word, () => screen.paint(style, word));
 }
 
-/** How each level of `display` looks. */
+/** Style of each level of `display`. */
 // oxfmt-ignore
 const LEVELS = {
   info:     { mark: "i", style: "cyan" },

@@ -51,7 +51,7 @@ for (const { title, text, rows } of RENDERED) {
   });
 }
 
-test("a table is as wide as its cells, breaks them where there is no room, and is a list where there is none at all", () => {
+test("a table is as wide as its cells, wraps them on a narrow screen, and becomes a list on a very narrow one", () => {
   const table = "| name | what it does |\n|---|---|\n| ls | lists the files of a folder |\n| rm | removes |\n";
   expect(rowsOf(table)).toEqual([
     "name │ what it does",

@@ -3,9 +3,9 @@ import type { MarkdownOptions } from "./markdown.ts";
 import { plainLayout } from "./plain-layout.ts";
 import type { Layout, LaidRows } from "./plain-layout.ts";
 
-/** A block that is longer is shown in parts: what it costs to read one grows faster than its length. */
+/** A longer block is shown in parts: parsing cost grows faster than length. */
 const LONGEST_BLOCK = 4096;
-/** No block that a person wrote takes this long. A reply whose blocks do, for so long, is shown as it is from there on. */
+/** Parsing a normal block never takes this long. A reply whose blocks do is shown unformatted from there on. */
 const SLOW_MS = 8;
 const BUDGET_MS = 1000;
 
@@ -14,8 +14,8 @@ const MAYBE_FENCE = /^ {0,3}(?:`{0,3}|~{0,3})$|^ {0,3}(?:`{3,}|~{3,})[^`\n]*$/;
 const HEADING = /^ {0,3}#{1,6}(?: [^\n]*)?\n/;
 
 /**
- * Lays out Markdown that comes in pieces: blocks that nothing can be added to any more are rows that stay, code line by
- * line; the block that is still open is below them, as it looks by now.
+ * Lays out streamed Markdown: finished blocks become permanent rows, code line by line; the block that is still open is
+ * redrawn below them.
  */
 export function createMarkdownLayout(paint: MarkdownOptions["paint"]): Layout {
   return new MarkdownLayout(paint);
@@ -23,9 +23,9 @@ export function createMarkdownLayout(paint: MarkdownOptions["paint"]): Layout {
 
 class MarkdownLayout implements Layout {
   readonly #paint: MarkdownOptions["paint"];
-  /** What ends the code that the text is in. */
+  /** The fence that ends the current code block. */
   #fence: string | undefined;
-  /** A blank line came after the last row. */
+  /** The last row is followed by a blank line. */
   #isApart = false;
   #hasRows = false;
   #spentMs = 0;
@@ -73,7 +73,7 @@ class MarkdownLayout implements Layout {
     return blank;
   }
 
-  /** The rows and the length of what the text begins with; undefined where that is not decided yet. */
+  /** The rows and the length of the first block; undefined while it may grow. */
   #next(text: string, width: number, isWhole: boolean): Omit<LaidRows, "below"> | undefined {
     if (this.#fence !== undefined) return this.#nextCode(text, width, isWhole);
     const opened = FENCE.exec(text);
@@ -116,7 +116,7 @@ class MarkdownLayout implements Layout {
   }
 }
 
-/** Where the first block ends; undefined where more may belong to it. */
+/** The end of the first block; undefined while it may grow. */
 function endOfBlock(text: string): number | undefined {
   const heading = HEADING.exec(text);
   if (heading !== null) return heading[0].length;
@@ -124,7 +124,7 @@ function endOfBlock(text: string): number | undefined {
     const rest = text.slice(at + 1, at + 200);
     if (FENCE.test(rest) || HEADING.test(rest)) return at + 1;
     const blank = /^[ \t]*\n/.exec(rest);
-    // What is indented behind a blank line belongs to the list before it.
+    // Indented text after a blank line belongs to the list before it.
     if (blank !== null && /^\S/.test(text.slice(at + 1 + blank[0].length, at + 2 + blank[0].length))) return at + 1;
   }
   return undefined;

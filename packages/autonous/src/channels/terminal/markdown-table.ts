@@ -10,7 +10,7 @@ interface TableOptions {
   readonly cell: (tokens: readonly Token[]) => readonly Piece[];
 }
 
-/** A column that is narrower breaks every word: then each row is a list of its cells. */
+/** Narrower columns would break every word: then each row becomes a list of its cells. */
 const NARROWEST = 6;
 const BETWEEN = " │ ";
 
@@ -24,7 +24,7 @@ export function tableRows({ header, rows }: Tokens.Table, options: TableOptions)
   return [...rowLines(bold, widths, options), line, ...body.flatMap((row) => rowLines(row, widths, options))];
 }
 
-/** As wide as what is in them; where that is too wide, the widest ones give way. Undefined: there is no room. */
+/** As wide as their content; if that is too wide, the widest columns shrink. Undefined if they do not fit. */
 function columnWidths(rows: readonly (readonly (readonly Piece[])[])[], width: number): readonly number[] | undefined {
   const count = rows[0]?.length ?? 0;
   const room = width - BETWEEN.length * (count - 1);

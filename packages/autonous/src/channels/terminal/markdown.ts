@@ -1,4 +1,4 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { Token, Tokens } from "marked";
 import { readMarkdown } from "../words/markdown-tokens.ts";
 import type { Style } from "./screen.ts";
@@ -12,14 +12,14 @@ export interface MarkdownOptions {
   readonly paint: (style: Style, text: string) => string;
 }
 
-/** What is nested deeper, or has less room, is shown as it is. */
+/** Deeper nesting, or less room, is shown unformatted. */
 const NARROWEST = 12;
 const DEEPEST = 6;
 const BULLETS = ["•", "◦", "▪"] as const;
 
 /**
- * Markdown as rows for a terminal, none wider than asked. Nothing in it acts on the terminal: each text is made visible.
- * A text that cannot be read as Markdown, such as one that is nested thousands deep, is shown as it is.
+ * Markdown as rows for a terminal, at most `width` wide. Control characters are made visible, so nothing acts on the
+ * terminal. Text that cannot be parsed as Markdown, such as thousands of nested blocks, is shown unformatted.
  */
 export function markdownRows(text: string, options: MarkdownOptions): readonly string[] {
   const tokens = readMarkdown(text);
@@ -27,7 +27,7 @@ export function markdownRows(text: string, options: MarkdownOptions): readonly s
   return blockRows(tokens, { ...options, depth: 0 });
 }
 
-/** A line of code, as it is: what is too long goes on on the next row. */
+/** A line of code, unchanged: the rest of a long line continues on the next row. */
 export function codeRows(line: string, { width, paint }: MarkdownOptions): readonly string[] {
   const shown = expandTabs(line.split("\t").map(makeVisible).join("\t"));
   return foldHard(shown, Math.max(1, width)).map((row) => (row === "" ? "" : paint("cyan", row)));
@@ -88,7 +88,7 @@ function listRows({ items, ordered, start, loose }: Tokens.List, options: Nested
 
 type InlineStyles = readonly Style[];
 
-/** Tokens as pieces of text that each look one way. */
+/** Tokens as pieces of text with one style each. */
 function inline(tokens: readonly Token[], styles: InlineStyles): readonly Piece[] {
   return tokens.flatMap((token) => INLINES[token.type]?.(token as never, styles) ?? [{ text: token.raw, styles }]);
 }
@@ -106,7 +106,7 @@ const INLINES: Readonly<Record<string, (token: never, styles: InlineStyles) => r
   image:    ({ text, href }: Tokens.Image, styles) => [{ text: text === "" ? "image" : text, styles }, { text: ` (${href})`, styles: ["dim"] }],
 };
 
-/** Where a link leads is shown beside it: what it says may be something else. */
+/** The target of a link is shown next to it, because its text may be misleading. */
 function linkPieces({ tokens, text, href }: Tokens.Link, styles: InlineStyles): readonly Piece[] {
   const pieces = inline(tokens, [...styles, "underline"]);
   return text === href || `mailto:${text}` === href ? pieces : [...pieces, { text: ` (${href})`, styles: ["dim"] }];

@@ -1,15 +1,15 @@
 import { foldHard, widthOf } from "../words/width.ts";
 
 /**
- * Commands to copy: in quotes; behind a colon, up to the end of the line or of the sentence; or with the id that they are
- * about. A line end within one would run half of it.
+ * Commands to copy: in quotes; after a colon, up to the end of the line or sentence; or with the id that they refer to.
+ * A line break inside a copied command would run half of it.
  */
 const COMMANDS =
   /"autonous [^"]{1,400}"|`[^`]{1,400}`|(?<=: )autonous [^\n]{1,4000}?(?=\. [A-Z]|$)|autonous (?:[a-z-]{1,24} ){0,3}(?:--[a-z-]{1,24} )?(?:run|apr|undo|bg|grant|task|art)_\w{1,64}/g;
-/** Stands for a blank that is not one to break at. Nothing that was made visible has it. */
+/** Placeholder for a space at which lines must not break. It cannot occur in visible text. */
 const JOINT = "\u0000";
 
-/** A remark on lines of at most this width: broken between words, at the depth that each line has. Commands stay whole. */
+/** Wraps a remark to this width, between words, keeping the indentation of each line. Commands are not broken. */
 export function noteLines(text: string, width: number): string[] {
   return text.split("\n").flatMap((line) => (widthOf(line) <= width ? [line] : breakLine(line, width)));
 }
@@ -22,7 +22,7 @@ function breakLine(line: string, width: number): string[] {
   let row = "";
   for (const word of words.split(" ").flatMap((each) => (each.includes(JOINT) ? [each] : foldHard(each, room)))) {
     const longer = row === "" ? word : `${row} ${word}`;
-    // A command that is longer than a row goes on from what introduces it.
+    // A command that is longer than a row continues right after its introduction.
     const isTooLong = word.includes(JOINT) && widthOf(word.replaceAll(JOINT, " ")) > room;
     if (row === "" || isTooLong || widthOf(longer.replaceAll(JOINT, " ")) <= room) row = longer;
     else {

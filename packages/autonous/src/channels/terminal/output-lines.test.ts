@@ -22,7 +22,7 @@ const SHOWN = [
   { title: "both streams",                        stdout: count("out", 6), stderr: count("err", 3), isFailed: false, rows: ["… 2 more lines", "out 3", "out 4", "out 5", "out 6", "err 1", "err 2", "err 3"] },
   { title: "the end of stderr of a failure",      stdout: "out\n",         stderr: count("err", 22), isFailed: true, rows: ["out", "… 2 more lines", ...Array.from({ length: 20 }, (_, i) => `err ${i + 3}`)] },
   { title: "the end of stdout of a failure alone", stdout: count("out", 22), stderr: "",            isFailed: true,  rows: ["… 2 more lines", ...Array.from({ length: 20 }, (_, i) => `out ${i + 3}`)] },
-  { title: "what the output leaves out itself",   stdout: "a\n[90 lines, 900 bytes left out; the whole output is in x]\nb\nc\nd\ne\nf\n", stderr: "", isFailed: false, rows: ["… 92 more lines", "b", "c", "d", "e", "f"] },
+  { title: "what the output leaves out itself",   stdout: "a\n[90 lines, 900 bytes left out; full output: x]\nb\nc\nd\ne\nf\n", stderr: "", isFailed: false, rows: ["… 92 more lines", "b", "c", "d", "e", "f"] },
 ];
 
 for (const { title, stdout, stderr, isFailed, rows } of SHOWN) {
@@ -33,7 +33,7 @@ for (const { title, stdout, stderr, isFailed, rows } of SHOWN) {
   });
 }
 
-test("a call that is no command, or did not run, shows no output", () => {
+test("a call that runs no command, or did not run, shows no output", () => {
   const other = printed("a\n", "", { payload: { stdout: "a\n", stderr: "", data: { entries: [] } } as never });
   for (const result of [other, { ...other, payload: null }, undefined])
     expect(outputLines(result, { screen, isFailed: false, all: false })).toEqual([]);
@@ -53,7 +53,7 @@ for (const { title, line, shown } of LINES) {
   test(`a line of output is text: ${title}`, () => expect(outputLine(line)).toBe(shown));
 }
 
-test("long lines fit, and a megabyte on one line is no work", () => {
+test("long lines fit, and a megabyte on one line takes little time", () => {
   const long = `${"文件".repeat(500_000)}\n`;
   for (const isFailed of [false, true]) {
     const rows = outputLines(printed(long, `${"x".repeat(1_000_000)}\n`), { screen, isFailed, all: false });

@@ -1,32 +1,32 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import type { Screen } from "./screen.ts";
 import { cutTo, expandTabs, foldHard, widthOf, wrap } from "../words/width.ts";
 
-/** Where there is no terminal, a line of output is shown up to here. */
+/** Without a terminal, lines of output are truncated to this. */
 const WIDEST = 500;
 const LEAST_COLUMNS = 20;
 const INDENT = "    ";
 
-/** Lines of a command that went well, and of one that failed. What is beyond them is counted. */
+/** Lines shown of a successful and of a failed command. Further ones are counted. */
 const SHOWN = { stdout: 4, stderr: 2, alone: 5 } as const;
 const SHOWN_FAILED = { stdout: 5, stderr: 20, alone: 20 } as const;
 /** Rows of a long line of a command that failed. */
 const ROWS_FAILED = 4;
 
-// Colours and other orders to a terminal, of which a reader needs nothing. What is left of others is made visible.
+// Colours and other terminal sequences are removed. Remaining control characters are made visible.
 // oxlint-disable-next-line no-control-regex
 const ORDERS = /\u001b(?:\[[0-?]{0,64}[ -/]{0,4}[@-~]|\][^\u0007\u001b\n]{0,2000}(?:\u0007|\u001b\\)|[()][0-9A-B])/g;
 
-/** A line of output as a terminal would show it in the end, with nothing in it that acts on one. */
+/** A line of output as a terminal would finally show it, without control characters. */
 export function outputLine(line: string): string {
   const written = line.replaceAll(ORDERS, "").split("\r");
-  // What a progress bar overwrites is gone.
+  // A carriage return overwrites the line, as progress bars do.
   const last = written.findLast((part) => part !== "") ?? "";
   return expandTabs(last.split("\t").map(makeVisible).join("\t"));
 }
 
-/** The lines of a text; none for the end of the last one. */
+/** The lines of a text, without an empty one after the last line end. */
 export function linesOf(text: string): readonly string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
@@ -39,11 +39,11 @@ export function moreLines(count: number): string {
 interface OutputOptions {
   readonly screen: Pick<Screen, "columns" | "paint">;
   readonly isFailed: boolean;
-  /** All of it, whatever its length. */
+  /** Shows all output, whatever its length. */
   readonly all: boolean;
 }
 
-/** What a command printed: its last lines, folded. Nothing for calls that are no command. */
+/** The last lines of a command's output, folded. Empty for calls that run no command. */
 export function outputLines(result: ToolCallResult | undefined, options: OutputOptions): readonly string[] {
   const data: unknown = result?.payload?.data;
   const isCommand = typeof data === "object" && data !== null && ("exit_code" in data || "background_id" in data);
@@ -56,12 +56,12 @@ export function outputLines(result: ToolCallResult | undefined, options: OutputO
 
 function lastLines(text: string, most: number, { screen, isFailed, all }: OutputOptions): readonly string[] {
   const lines = linesOf(text);
-  // A row that says that there is one more line could as well be that line.
+  // Instead of "1 more line", show that line.
   const shown = all || lines.length === most + 1 ? lines : lines.slice(-most);
   const width = Math.max(LEAST_COLUMNS, (screen.columns ?? WIDEST + INDENT.length) - INDENT.length);
   const rows = shown.flatMap((line) => {
     const clean = outputLine(line);
-    // What is far beyond the last row that is shown is not worth measuring.
+    // Text far beyond the last visible row need not be measured.
     if (all) return foldHard(clean, width);
     return isFailed ? foldedTo(clean, width) : [cutTo(clean, width)];
   });
@@ -77,7 +77,7 @@ function foldedTo(line: string, width: number): readonly string[] {
   return [...rows.slice(0, ROWS_FAILED - 1), cutTo(rows.slice(ROWS_FAILED - 1).join(" "), width)];
 }
 
-/** How many lines the output itself says that it leaves out in the middle. */
+/** Number of lines that the output itself reports as left out in the middle. */
 function leftOut(text: string): number {
   return Number(/^\[(\d{1,15}) lines, \d+ bytes left out; /m.exec(text)?.[1] ?? 0);
 }

@@ -1,11 +1,11 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import { expandTabs, widthOf } from "../words/width.ts";
 
-/** Text that comes in pieces, as rows. */
+/** Lays out streamed text as rows. */
 export interface Layout {
-  /** The rows that stay of a text that may go on, and how much of it they are; and how the rest looks by now. */
+  /** The permanent rows of a text that may continue, the length that they cover, and the preview of the rest. */
   take(text: string, width: number, isWhole: boolean): LaidRows;
-  /** Another text begins. */
+  /** Starts a new text. */
   reset(): void;
 }
 
@@ -15,7 +15,7 @@ export interface LaidRows {
   readonly below: readonly string[];
 }
 
-/** Text as it is: a row stays when it is full. */
+/** Plain text: a row becomes permanent when it is full. */
 export const plainLayout: Layout = {
   take(text, width, isWhole) {
     const { rows, used } = fullRows(text, width, isWhole);
@@ -29,7 +29,7 @@ function show(text: string): string {
   return makeVisible(expandTabs(text));
 }
 
-/** The rows of a text that nothing can be added to any more; all of them where it is whole. */
+/** The rows that cannot grow any more; all rows if the text is complete. */
 function fullRows(text: string, width: number, isWhole: boolean): Omit<LaidRows, "below"> {
   const rows: string[] = [];
   let used = 0;
@@ -50,7 +50,7 @@ function fullRows(text: string, width: number, isWhole: boolean): Omit<LaidRows,
   }
 }
 
-/** How much of a line fits: up to a space where there is one, all of it where it is short. */
+/** How much of a line fits: up to a space if it has one, all of it if it is short. */
 function rowEnd(line: string, width: number): number {
   const near = line.slice(0, width + 1);
   if (near.length === line.length && widthOf(show(line)) <= width) return line.length;

@@ -1,5 +1,5 @@
-import { makeVisible } from "@autonous/runtime";
-import type { Progress } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
+import type { Progress } from "@autonous/runtime/internal";
 import { linesOf, outputLine } from "./output-lines.ts";
 import type { Screen } from "./screen.ts";
 import { cutTo, foldHard } from "../words/width.ts";
@@ -7,26 +7,26 @@ import { cutTo, foldHard } from "../words/width.ts";
 const EVERY_MS = 100;
 const BAR_COLUMNS = 20;
 const DETAIL_CHARACTERS = 200;
-/** Where a line cannot be redrawn: how often a call that knows its fraction says how far it is. */
+/** Without redraw: interval of progress lines for a call that reports its fraction. */
 const STEPS = 10;
-/** The last lines of what a command prints that are seen while it runs. */
+/** Lines of output shown while a command runs. */
 const OUTPUT_LINES = 5;
-/** More of its output is not kept: the end of it is what is seen. */
+/** Only this much of the end of the output is kept. */
 const KEPT_CHARACTERS = 16_384;
 const INDENT = "    ";
 
-/** How far calls are: a bar or the end of their output, redrawn in place; or lines, where that cannot be. */
+/** Progress of calls: a bar or the end of their output, redrawn in place; or lines, if the screen cannot redraw. */
 export interface ProgressView {
   show(progress: Progress): void;
-  /** The call is over. Gives whether all of its output is on the screen. */
+  /** The call is over. Returns whether all of its output is on the screen. */
   over(tool_call_id: string): boolean;
 }
 
 interface ProgressOptions {
   readonly nameOf: (tool_call_id: string) => string;
-  /** What stands above the output of a call. Default: nothing. */
+  /** Lines above the output of a call. Default: none. */
   readonly titleOf?: (tool_call_id: string) => string;
-  /** All output of commands stays on the screen as it comes. */
+  /** Prints all output of commands permanently as it arrives. */
   readonly verbose?: boolean;
 }
 
@@ -64,7 +64,7 @@ export function createProgressView(screen: Screen, options: ProgressOptions): Pr
 }
 
 interface Drawer {
-  /** At once, or soon: people see no more often than ten times a second, and the last of it always. */
+  /** Draws now or soon: at most ten times per second, and always the final state. */
   draw(tool_call_id: string, rows: readonly string[], isLast?: boolean): void;
   over(tool_call_id: string): void;
 }
@@ -101,7 +101,7 @@ function createDrawer(screen: Screen): Drawer {
   };
 }
 
-/** What a call has printed so far, as far back as it is kept; where output is shown as it comes, the line that is open. */
+/** The kept output of a call; when output is printed as it arrives, only the unfinished line. */
 interface Printed {
   text: string;
   stream: Progress["output"];
@@ -109,7 +109,7 @@ interface Printed {
 
 interface Output {
   push(progress: Progress): void;
-  /** Gives whether all of the call's output is on the screen. */
+  /** Returns whether all of the call's output is on the screen. */
   over(tool_call_id: string): boolean;
 }
 
@@ -121,7 +121,7 @@ function createOutput(
   const printed = new Map<string, Printed>();
 
   function printWhole(tool_call_id: string, text: string, stream: Progress["output"]): void {
-    // A line without end is shown in parts.
+    // An endless line is shown in parts.
     const end = text.length > KEPT_CHARACTERS ? text.length : text.lastIndexOf("\n") + 1;
     screen.print(linesOf(text.slice(0, end)).flatMap((line) => wholeRows(screen, line)));
     printed.set(tool_call_id, { text: text.slice(end), stream });
@@ -129,7 +129,7 @@ function createOutput(
   return {
     push({ tool_call_id, detail, output: stream }) {
       const before = printed.get(tool_call_id) ?? { text: "", stream };
-      // The streams share the screen: none goes on on the line of the other.
+      // stdout and stderr share the screen: neither continues the other's line.
       const isTorn = before.stream !== stream && before.text !== "" && !before.text.endsWith("\n");
       const text = `${before.text}${isTorn ? "\n" : ""}${detail}`;
       if (verbose) return printWhole(tool_call_id, text, stream);
@@ -154,7 +154,7 @@ function wholeRows({ columns, paint }: Screen, line: string): readonly string[] 
 
 function tailRows({ columns = 80, rows, paint }: Screen, title: string, text: string): readonly string[] {
   const lines = linesOf(text).slice(-Math.min(OUTPUT_LINES, Math.max(1, rows - 3)));
-  const width = columns - INDENT.length - 3; // a "^C" that is typed has room behind it
+  const width = columns - INDENT.length - 3; // leaves room for a typed "^C"
   const tail = lines.map((line) => `${INDENT}${paint("dim", cutTo(outputLine(line), width))}`);
   return title === "" ? tail : [`  ${title}`, ...tail];
 }
@@ -166,7 +166,7 @@ function barOf(fraction: number | null): string {
   return `${"█".repeat(full)}${"░".repeat(BAR_COLUMNS - full)} ${String(Math.floor(done * 100)).padStart(3)} %`;
 }
 
-/** Whatever a tool reports, it is from 0 to 1. */
+/** Clamps what a tool reports to 0..1. */
 function clamp(fraction: number): number {
   return Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : 0;
 }

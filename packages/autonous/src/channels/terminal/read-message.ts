@@ -3,20 +3,20 @@ import type { Interface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { PASTE_OFF, PASTE_ON, PasteReader } from "./bracketed-paste.ts";
 
-/** What a person said; Ctrl-C at an empty line; Ctrl-D. */
+/** What the user sent: a message, Ctrl-C at an empty line, or Ctrl-D. */
 export type TypedMessage =
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "interrupt" }
   | { readonly kind: "end" };
 
-/** What may stand in the place of the last word of a line, and that word. */
+/** Completions for the last word of a line, and that word. */
 export type Completions = readonly [found: readonly string[], word: string];
 
 export interface MessageOptions {
   readonly prompt: string;
-  /** Earlier messages, the latest first: the arrow keys find them. */
+  /** Earlier messages for the arrow keys, the latest first. */
   readonly history: readonly string[];
-  /** What Tab offers for the line up to the cursor. */
+  /** Tab completion for the line up to the cursor. */
   readonly complete?: (line: string) => Promise<Completions>;
   /** Ends the wait: the promise rejects with its reason. */
   readonly signal: AbortSignal;
@@ -24,20 +24,20 @@ export interface MessageOptions {
 
 const MORE = "… ";
 export const MOST_KEPT = 500;
-/** As long as a message can be. */
+/** Maximum length of a message. */
 const LONGEST_PASTE = 100_000;
-/** What is pasted and longer, or has several lines, is shown as one word. */
+/** Longer or multi-line pastes are shown as one placeholder word. */
 const LONGEST_SHOWN = 200;
-/** Stands for a line end in what the line editor shows. */
+/** Shown for a line end in the line editor. */
 const LINE_END = "␤";
 
 /** The keyboard, in raw mode while it is read. */
 export type KeyInput = NodeJS.ReadableStream & { setRawMode?(isRaw: boolean): unknown };
 
 /**
- * Reads a message. A line that ends in `\` goes on on the next one. What the terminal marks as pasted is one piece of
- * the message; where it marks nothing, lines that come at once were pasted, and nothing of them is sent before a person
- * presses Enter on an empty line.
+ * Reads a message. A line that ends in `\` continues on the next one. Text that the terminal marks as pasted is one part
+ * of the message. Without such marks, lines that arrive at once count as pasted, and are not sent until the user presses
+ * Enter on an empty line.
  */
 export async function readMessage(
   input: KeyInput,
@@ -76,7 +76,7 @@ function onOneLine(text: string): string {
   return text.replaceAll("\n", LINE_END);
 }
 
-/** What was typed, with what the words in it stand for. */
+/** The typed text with placeholders replaced by the pasted text. */
 function expanded(text: string, pastes: ReadonlyMap<string, string>): string {
   const lines = text.replaceAll(LINE_END, "\n");
   const words = [...pastes.keys()];
@@ -84,7 +84,7 @@ function expanded(text: string, pastes: ReadonlyMap<string, string>): string {
   return places.reduce((whole, word) => whole.split(word).join(pastes.get(word) ?? ""), lines);
 }
 
-/** The keys for the line editor: a long paste is one word in them, which `pastes` says the meaning of. */
+/** The keys for the line editor. A long paste becomes one placeholder word; `pastes` maps it to its text. */
 function keysOf(input: KeyInput, pastes: Map<string, string>): { stream: PassThrough; stop(): void } {
   const setRawMode = (isRaw: boolean): unknown => input.setRawMode?.(isRaw);
   const stream = Object.assign(new PassThrough(), { setRawMode, isTTY: true });
@@ -120,14 +120,14 @@ type Completer = (
   done: (problem: Error | null, found: [string[], string]) => void,
 ) => void | Promise<void>;
 
-/** A completion that fails offers nothing: the line that is typed is worth more. */
+/** A failed completion offers nothing and must not disturb the typed line. */
 function completerOf(complete: NonNullable<MessageOptions["complete"]>): Completer {
   return async (line, done) => {
     let offered: Completions = [[], line];
     try {
       offered = await complete(line);
     } catch {
-      // A folder that is gone, or may not be read, has nothing to offer.
+      // The folder is missing or unreadable.
     }
     const [found, word] = offered;
     done(null, [[...found], word]);
@@ -144,7 +144,7 @@ function collect(lines: Interface, { prompt, expand }: Collecting, resolve: (typ
   let burst: string[] = [];
   let isPasted = false;
 
-  // Lines of one piece come one after the other before anything else does: only then is it known how many.
+  // Lines of one chunk arrive before any other event: count them after that.
   function take(): void {
     const came = burst;
     burst = [];
@@ -167,7 +167,7 @@ function collect(lines: Interface, { prompt, expand }: Collecting, resolve: (typ
   });
   lines.on("SIGINT", () => {
     if (parts.length === 0 && lines.line === "") return resolve({ kind: "interrupt" });
-    parts.length = 0; // thought better of it
+    parts.length = 0; // discard the message
     isPasted = false;
     process.stderr.write("^C\n");
     lines.write(null, { ctrl: true, name: "e" });

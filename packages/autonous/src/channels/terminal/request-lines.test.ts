@@ -44,7 +44,7 @@ test("a person sees what is asked, why, by which rule, what it would touch and u
     '  why        Running "git push --force" rewrites what others have',
     "  rule       builtin:risky_commands",
     "  command    git push --force",
-    "             in /srv/work, with the network: it rewrites history",
+    "             in /srv/work, with network: it rewrites history",
     "  touches    write .",
     '  arguments  {"cmd":"git push --force"}',
     "  digest     0123456789ab…",
@@ -91,7 +91,7 @@ test("of a long change there is what fits, and all of it on demand", () => {
 
 test("what was cut before it came here says so", () => {
   const changes = [{ path: "a.txt", diff: "+x\n", truncated: true }];
-  expect(shown({ changes }, { whole: true })).toContain("  … the change is too long to be shown whole");
+  expect(shown({ changes }, { whole: true })).toContain("  … the diff is too long to show in full");
 });
 
 test("everything fits, down to the narrowest, and nothing acts on the terminal", () => {

@@ -1,32 +1,33 @@
-import { makeVisible, showPlainly, visibleJson } from "@autonous/runtime";
-import type { ApprovalRequest, Label } from "@autonous/runtime";
+import { makeVisible, showPlainly, visibleJson } from "@autonous/runtime/internal";
+import type { ApprovalRequest } from "@autonous/runtime";
+import type { Label } from "@autonous/runtime/internal";
 import { diffLines } from "./diff-lines.ts";
 import type { Screen } from "./screen.ts";
 import { foldHard, pad, wrap } from "../words/width.ts";
 
 interface Asking {
   readonly screen: Pick<Screen, "paint" | "columns" | "rows">;
-  /** Show all of it, however long; else what fits the screen. */
+  /** Shows all of it, however long; otherwise what fits the screen. */
   readonly whole: boolean;
   readonly now: number;
-  /** Rows of the screen that something else needs. */
+  /** Rows of the screen that are reserved. */
   readonly reserved: number;
-  /** Whether the command that answers at a terminal is named. Default: yes. */
+  /** Whether to show the command that answers from another terminal. Default: yes. */
   readonly elsewhere?: boolean;
 }
 
 const LABEL_COLUMNS = 11;
-/** On narrower screens a label has a line of its own. */
+/** On narrower screens a label gets its own line. */
 const NARROW = 56;
 const LEAST_COLUMNS = 20;
-/** Lines of one thing where not all of it is asked for. */
+/** Lines per part of a shortened request. */
 const SHORT = { words: 4, exact: 5, touches: 5, diff: 6 } as const;
 /** Rows for the path above a diff and the remark below it. */
 const MARGIN = 2;
-/** Whole is not without end: this much no terminal scrolls back to. */
+/** Limit for the full request: no terminal scrolls back further. */
 const WHOLE = 20_000;
 
-/** What a person is asked to agree to. Nothing in it is hidden, and nothing in it acts on the terminal. */
+/** The request that the user answers. Hidden characters are made visible, and nothing acts on the terminal. */
 export function requestLines(request: ApprovalRequest, asking: Asking): readonly string[] {
   const { screen, now, reserved, elsewhere = true } = asking;
   const title = makeVisible(`Allow ${request.tool}?`);
@@ -49,14 +50,14 @@ export function requestLines(request: ApprovalRequest, asking: Asking): readonly
   return [...before, ...changeLines(request, asking, Math.max(SHORT.diff, room)), ...after];
 }
 
-/** Enough to compare by eye with what `approvals show` and the record have. */
+/** Long enough to compare by eye with `approvals show` and the record. */
 const SHORT_DIGEST = 12;
 
 function shortDigest({ digest }: ApprovalRequest): string {
   return digest.length <= SHORT_DIGEST ? digest : `${digest.slice(0, SHORT_DIGEST)}…`;
 }
 
-/** What people are told about a tool. */
+/** Labels of a tool for the user. */
 export const LABEL_WORDS = { read_only: "read-only", destructive: "destructive" } as const satisfies Record<
   Label,
   string
@@ -68,7 +69,7 @@ export function riskOf({ risk, labels = [] }: ApprovalRequest): string {
 
 const RISK_STYLES = { low: "green", medium: "yellow", high: "red" } as const;
 
-/** As they are where they may be shown so: the others are written out twice over. */
+/** Texts that can be shown directly; the others would be escaped twice. */
 function argumentsOf({ args_json, params }: ApprovalRequest): string {
   return args_json === undefined ? visibleJson(params) : showPlainly(args_json);
 }
@@ -77,7 +78,7 @@ function commandLines(
   { command, folder, network, found }: NonNullable<ApprovalRequest["commands"]>[number],
   asking: Asking,
 ): readonly string[] {
-  const where = `in ${folder}, ${network ? "with the network" : "without network"}${found === undefined ? "" : `: ${found}`}`;
+  const where = `in ${folder}, ${network ? "with network" : "without network"}${found === undefined ? "" : `: ${found}`}`;
   return [...exact("command", command, asking), ...words("", where, asking)];
 }
 
@@ -109,7 +110,7 @@ function changeLines({ changes = [] }: ApprovalRequest, asking: Asking, room: nu
       ...shown.map((line) => `  ${line}`),
       ...moreLines(more, "line", asking),
     );
-    if (truncated) lines.push(...remark("… the change is too long to be shown whole", asking.screen));
+    if (truncated) lines.push(...remark("… the diff is too long to show in full", asking.screen));
     left -= shown.length + 1;
   }
   return lines;
@@ -124,16 +125,16 @@ function remark(text: string, { paint, columns = 80 }: Asking["screen"]): readon
   return wrap(text, Math.max(LEAST_COLUMNS, columns - 2)).map((line) => `  ${paint("bold", line)}`);
 }
 
-/** Text of words: broken between them. */
+/** Prose: wrapped between words. */
 function words(label: string, text: string, asking: Asking): readonly string[] {
   const lines = wrap(makeVisible(text), roomBeside(asking));
   return labelled(label, lines, { asking, most: SHORT.words });
 }
 
-/** Text that is exactly this: every character where it was. */
+/** Literal text: every character is kept. */
 function exact(label: string, text: string, asking: Asking): readonly string[] {
   const width = roomBeside(asking);
-  // What is far beyond the last line that is shown is not worth measuring.
+  // Text far beyond the last visible line need not be measured.
   const near = asking.whole ? text : text.slice(0, width * (SHORT.exact + 1));
   const lines = foldHard(makeVisible(near), width);
   const isCut = near.length < text.length;
@@ -180,7 +181,7 @@ const UNITS = [
   { unit: "second", ms: 1000 },
 ] as const;
 
-/** How long a request can still be answered: "5 minutes". */
+/** Time left to answer a request: "5 minutes". */
 export function timeLeft(expires_at: string, now: number): string {
   const ms = Math.max(0, Date.parse(expires_at) - now);
   const { unit, ms: each } = UNITS.find((row) => ms >= 2 * row.ms) ?? UNITS[3];

@@ -3,32 +3,32 @@ import { cutTo, widthOfPainted } from "../words/width.ts";
 
 export type Style = "bold" | "dim" | "italic" | "underline" | "strikethrough" | "red" | "green" | "yellow" | "cyan";
 
-/** Where people look: lines that stay, and below them some that are redrawn in place. */
+/** The user's screen: permanent lines, and below them status lines that are redrawn in place. */
 export interface Screen {
-  /** How wide it is by now; undefined where the lines go to a file or a program. */
+  /** The current width; undefined if the output goes to a file or a pipe. */
   readonly columns: number | undefined;
   readonly rows: number;
-  /** Whether a line can be redrawn in place. */
+  /** Whether lines can be redrawn in place. */
   readonly rewrites: boolean;
-  /** Colours what was made visible before, where colours are wanted. */
+  /** Colours visible text, if colours are on. */
   paint(style: Style, text: string): string;
-  /** Whether colours are wanted. */
+  /** Whether colours are on. */
   readonly colours: boolean;
-  /** Lines that nothing in can act on a terminal, and that fit it. */
+  /** Prints lines that fit and contain no terminal control characters. */
   print(lines: readonly string[]): void;
-  /** The lines below all others, until the next ones or "". A line with colours in it fits already. */
+  /** Sets the lines below all others, until the next call; "" removes them. A coloured line must fit already. */
   status(lines: string | readonly string[]): void;
-  /** Keeps back what others print until it is released: somebody is being asked. */
+  /** Holds back other output until it is released, while the user is asked. */
   hold(): HeldScreen;
 }
 
-/** The screen of who holds it. */
+/** The screen for its holder. */
 export interface HeldScreen {
   print(lines: readonly string[]): void;
   release(): void;
 }
 
-/** What a screen has to have of a stream: `process.stderr` has it. */
+/** The part of a stream that a screen needs, such as `process.stderr`. */
 export interface ScreenStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -36,12 +36,12 @@ export interface ScreenStream {
   write(text: string): unknown;
 }
 
-/** Terminals that say nothing of their size are taken to be of this one. */
+/** For terminals that do not report their size. */
 const DEFAULT_ROWS = 24;
 const DEFAULT_COLUMNS = 80;
-/** What is kept back beyond this many lines is only counted. */
+/** Held lines beyond this number are only counted. */
 const MOST_HELD = 1000;
-/** The last column would wrap, and so would a "^C" that is typed behind it. */
+/** Leaves the last column free, which would wrap, and room for a typed "^C". */
 const ROOM_BEHIND = 3;
 const CLEAR_LINE = "\r\u001b[K";
 const CLEAR_BELOW = "\r\u001b[J";
@@ -107,7 +107,7 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
   };
 }
 
-/** A line with colours in it fits already. */
+/** A coloured line fits already. */
 function fit(line: string, width: number): string {
   return line.includes("\u001b") ? line : cutTo(line, width);
 }
@@ -116,14 +116,14 @@ function positive(size: number | undefined): number | undefined {
   return size !== undefined && size > 0 ? size : undefined;
 }
 
-/** From their last row, where the cursor is. A terminal that became narrower has broken lines. */
+/** Clears upwards from the last row, where the cursor is. A terminal that became narrower has wrapped the lines. */
 function clearRows(lines: readonly string[], width: number): string {
   const taken = lines.map((line) => Math.max(1, Math.ceil(widthOfPainted(line) / width)));
   const rows = taken.reduce((sum, each) => sum + each, 0);
   return rows > 1 ? `\u001b[${rows - 1}A${CLEAR_BELOW}` : CLEAR_LINE;
 }
 
-/** https://no-color.org: a variable that is set and not empty counts. FORCE_COLOR is for what only looks like no terminal. */
+/** https://no-color.org: the variable counts if it is set and not empty. FORCE_COLOR turns colours on without a terminal. */
 function wantsColour(isTerminal: boolean, { NO_COLOR = "", FORCE_COLOR = "", TERM }: NodeJS.ProcessEnv): boolean {
   if (NO_COLOR !== "") return false;
   if (FORCE_COLOR !== "") return FORCE_COLOR !== "0";

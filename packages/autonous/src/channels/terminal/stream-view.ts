@@ -1,47 +1,47 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import { plainLayout } from "./plain-layout.ts";
 import type { Layout } from "./plain-layout.ts";
 import type { Screen } from "./screen.ts";
 import { wrap } from "../words/width.ts";
 
 /**
- * A reply as it comes: rows that nothing can be added to stay, those below them are redrawn in place. It is a
- * preview: what the record says in the end is what counts, and `settle` shows what of that is not there yet.
+ * Shows a streamed reply: finished rows are permanent, those below them are redrawn in place. It is a preview: the
+ * recorded text is authoritative, and `settle` prints the part of it that is not on the screen yet.
  */
 export interface StreamView {
-  /** A piece of what the model says, redacted. */
+  /** A piece of the reply, redacted. */
   push(piece: string): void;
-  /** A piece of what it thinks: its last rows are seen while it does, and stay when it is done. */
+  /** A piece of the model's reasoning: its last rows are shown while it streams, and stay when it ends. */
   think(piece: string): void;
-  /** The reply is whole, and this is its text as it is on record. Gives whether all of it is on the screen now. */
+  /** The reply is complete; `text` is the recorded text. Returns whether all of it is on the screen now. */
   settle(text: string): boolean;
-  /** The reply came to nothing. */
+  /** The reply was discarded. */
   drop(): void;
 }
 
 export interface StreamViewOptions {
-  /** How text becomes rows. Default: as it is. */
+  /** Layout of the text. Default: plain. */
   readonly layout?: Layout;
-  /** All of what it thinks stays. */
+  /** Keeps all of the reasoning on the screen. */
   readonly verbose?: boolean;
 }
 
-/** Replies that begin like this are written for a program: the plain JSON protocol, or a reasoning block before it. */
+/** Replies that begin like this are for the program: the plain JSON protocol, or a reasoning block before it. */
 const FOR_PROGRAMS = /^(?:\{|```(?:json)?\s*\{|<)/;
-/** What may become the beginning of one. */
+/** A prefix of such a beginning. */
 const MAYBE_FOR_PROGRAMS = /^`{1,3}(?:j|js|jso|json)?\s*$/;
 const INDENT = "  ";
 const NARROWEST = 20;
 const EVERY_MS = 40;
-/** Rows of what a model thinks, and how much of it is kept to make them. */
+/** Rows of reasoning that are shown, and how much of its text is kept for them. */
 const THOUGHT_ROWS = 4;
 const KEPT_THOUGHT = 200_000;
 
 export function createStreamView(screen: Screen, options: StreamViewOptions = {}): StreamView {
   const { layout = plainLayout, verbose = false } = options;
-  /** What stays on the screen of this reply, piece by piece. */
+  /** The permanent pieces of this reply. */
   const shown: string[] = [];
-  /** What is said after it. */
+  /** The text after them. */
   let open = "";
   let isForPrograms = false;
   const thought = createThought(screen, verbose);
@@ -59,7 +59,7 @@ export function createStreamView(screen: Screen, options: StreamViewOptions = {}
     pacer.stop();
     const width = Math.max(NARROWEST, (screen.columns ?? 80) - INDENT.length - 1);
     const { rows, used, below } = layout.take(open, width, isWhole);
-    if (rows.length > 0) screen.status(""); // it goes up, and is not to be drawn below once more
+    if (rows.length > 0) screen.status(""); // the rows are printed above, so they must not be drawn below again
     screen.print(rows.map((row) => INDENT + row));
     if (used > 0) shown.push(open.slice(0, used));
     open = open.slice(used);
@@ -67,7 +67,7 @@ export function createStreamView(screen: Screen, options: StreamViewOptions = {}
   }
   return {
     push(piece) {
-      if (!screen.rewrites || isForPrograms) return; // a file has room for what is whole
+      if (!screen.rewrites || isForPrograms) return; // a file gets only the complete reply
       open = shown.length === 0 && open === "" ? piece.trimStart() : open + piece;
       if (shown.length === 0) isForPrograms = FOR_PROGRAMS.test(open);
       if (isForPrograms) open = "";
@@ -99,7 +99,7 @@ export function createStreamView(screen: Screen, options: StreamViewOptions = {}
 
 interface Thought {
   push(piece: string): void;
-  /** Something else follows: its last rows stay. */
+  /** The reasoning ends: its last rows stay. */
   keep(): void;
 }
 
@@ -122,7 +122,7 @@ function createThought(screen: Screen, verbose: boolean): Thought {
 }
 
 interface Pacer {
-  /** Draws at once, or soon: people see no more often than this, and the last of it always. */
+  /** Draws now or soon: at most this often, and always the final state. */
   soon(): void;
   stop(): void;
 }
@@ -134,7 +134,7 @@ function createPacer(draw: () => void): Pacer {
     timer = undefined;
     const start = performance.now();
     draw();
-    // What takes long to draw is drawn less often.
+    // Slow drawings are drawn less often.
     const end = performance.now();
     next = end + Math.max(EVERY_MS, 4 * (end - start));
   }
@@ -151,10 +151,10 @@ function createPacer(draw: () => void): Pacer {
   };
 }
 
-/** What a model thinks, with a line beside it, so that nobody takes it for the answer where there are no colours. */
+/** Reasoning with a bar at its left, so that it differs from the answer also without colours. */
 function thoughtRows({ columns = 80, paint }: Screen, thought: string, most: number): readonly string[] {
   const width = Math.max(NARROWEST, columns - 5);
-  // What is far before the first row that is shown is not worth measuring.
+  // Text far before the first visible row need not be measured.
   const near = thought.trim().slice(-width * Math.min(most, 10_000) * 4);
   const rows = near
     .split("\n")

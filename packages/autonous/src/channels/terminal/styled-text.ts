@@ -1,8 +1,8 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { Style } from "./screen.ts";
 import { foldHard, widthOf } from "../words/width.ts";
 
-/** A text that looks one way. */
+/** A text with one style. */
 export interface Piece {
   readonly text: string;
   readonly styles: readonly Style[];
@@ -13,19 +13,19 @@ interface StyledOptions {
   readonly paint: (style: Style, text: string) => string;
 }
 
-/** Pieces as rows of at most this width, broken between words; `\n` in a piece begins a row only as a piece of its own. */
+/** Wraps pieces to this width, between words; `\n` starts a new row only as a separate piece. */
 export function styledRows(pieces: readonly Piece[], { width, paint }: StyledOptions): readonly string[] {
   return breakRows(pieces, Math.max(1, width)).map((row) => paintRow(row, paint));
 }
 
-/** The widest row of pieces that are not broken. */
+/** The widest row of unwrapped pieces. */
 export function widthOfPieces(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { text }) => sum + widthOf(makeVisible(text)), 0);
 }
 
 type Row = Piece[];
 
-/** A word may be made of several pieces, such as `**a**b`: it is broken nowhere but at blanks, or where it is too long. */
+/** A word may consist of several pieces, such as `**a**b`: it is broken only at spaces, or if it is too long. */
 function breakRows(pieces: readonly Piece[], width: number): readonly Row[] {
   const rows: Row[] = [[]];
   let used = 0;
@@ -65,7 +65,7 @@ function breakRows(pieces: readonly Piece[], width: number): readonly Row[] {
       if (part === "") continue;
       if (/^[ \t\n]/.test(part)) {
         endWord();
-        // In code every blank counts.
+        // In code every space counts.
         blank = { text: styles.includes("cyan") ? part.replaceAll(/[\t\n]/g, " ") : " ", styles };
       } else word.push({ text: makeVisible(part), styles });
     }

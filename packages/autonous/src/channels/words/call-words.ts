@@ -1,14 +1,14 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { argumentsOf, callWords } from "./event-words.ts";
 
-/** An argument as text on one line; empty if the call does not have it. */
+/** An argument as text on one line; empty if the call lacks it. */
 type Argument = (name: string) => string;
 
 interface Words {
   /** What a running call does: "Reading src/app.ts". */
   readonly doing: (argument: Argument) => string;
-  /** What a call would do, behind "The agent wants to". */
+  /** What a call would do, after "The agent wants to". */
   readonly wanted: (argument: Argument) => string;
 }
 
@@ -22,7 +22,7 @@ const method = (argument: Argument): string => argument("method") || "GET";
 const memory = (argument: Argument): string =>
   argument("title") || argument("existing_knowledge_id") || argument("query");
 
-/** The built-in tools in words for people. Tools of modules are named instead. */
+/** Descriptions of the built-in tools for users. Tools of modules are shown by name. */
 // oxfmt-ignore
 const WORDS: Readonly<Record<string, Words>> = {
   ls:                { doing: (a) => `Listing ${place(a)}`,                               wanted: (a) => `list ${place(a)}` },
@@ -44,9 +44,9 @@ const WORDS: Readonly<Record<string, Words>> = {
   network_request:   { doing: (a) => `Requesting ${host(a)}`,                             wanted: (a) => `send a ${method(a)} request to ${host(a)}` },
   update_memory:     { doing: (a) => `Memory: ${a("action")} ${memory(a)}`.trimEnd(),     wanted: (a) => `${a("action")} a memory entry: ${memory(a)}` },
   attach:            { doing: (a) => `Sending ${a("path")}`,                              wanted: (a) => `send the file ${a("path")}` },
-  receive_file:      { doing: (a) => `Storing ${a("path")}`,                              wanted: (a) => `store the file "${a("name")}" that was sent, as ${a("path")}` },
+  receive_file:      { doing: (a) => `Storing ${a("path")}`,                              wanted: (a) => `store the received file "${a("name")}" as ${a("path")}` },
   tool_search:       { doing: (a) => `Looking for a tool: ${a("query")}`,                 wanted: (a) => `look for a tool: ${a("query")}` },
-  undo:              { doing: () => "Undoing changes",                                    wanted: () => "undo changes of files" },
+  undo:              { doing: () => "Undoing changes",                                    wanted: () => "undo file changes" },
 };
 
 const MAX_ARGUMENT = 200;
@@ -64,7 +64,7 @@ function wordsOf(tool: string): Words | undefined {
   return Object.hasOwn(WORDS, tool) ? WORDS[tool] : undefined;
 }
 
-/** What a call does, of its `tool_call.started`: `Running: npm test`, `Reading src/app.ts`. On one line. */
+/** What a call does, from its `tool_call.started`: `Running: npm test`, `Reading src/app.ts`. On one line. */
 export function activityOf(payload: RuntimeEvent["payload"]): string {
   const words = wordsOf(String(payload["tool_name"]));
   if (words === undefined) return makeVisible(`Using ${callWords(payload)}`);

@@ -3,7 +3,7 @@ import { argumentsOf, callText, callWords } from "./event-words.ts";
 
 const LINES = 'a "quoted" line\n'.repeat(300);
 
-/** As an event has arguments of more than 4 kB. */
+/** How an event stores arguments of more than 4 kB. */
 function stored(args: unknown): Readonly<Record<string, unknown>> {
   return { excerpt: JSON.stringify(args).slice(0, 4096), storage_ref: "artifacts/x.json", sha256: "0" };
 }
@@ -32,7 +32,7 @@ for (const { name, args, words } of CALLS) {
   });
 }
 
-test("arguments that were cut anywhere are read up to there", () => {
+test("truncated arguments are read up to the cut", () => {
   const json = JSON.stringify({ path: "a.txt", content: 'x\u0001\n"é" \ud83d\ude42', more: [1, "two"], n: 12 });
   for (let cut = 1; cut < json.length; cut++) {
     const args = argumentsOf({ arguments: { excerpt: json.slice(0, cut), storage_ref: "a", sha256: "0" } });

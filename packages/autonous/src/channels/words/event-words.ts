@@ -2,25 +2,25 @@ import type { RuntimeEvent } from "@autonous/runtime";
 
 type Payload = RuntimeEvent["payload"];
 
-/** Texts that are longer, or have several lines, are shown by their beginning and their size. */
+/** Of longer or multi-line texts only the beginning and the size are shown. */
 const LONG_TEXT = 160;
 const TEXT_START = 60;
-/** Of all arguments together. */
+/** Limit for all arguments together. */
 const LONG_ARGUMENTS = 600;
 
-/** A call as its event has it: the name, and what it was called with. On one line of a bounded length. */
+/** A call with its name and arguments, from its event. On one line of bounded length. */
 export function callText(payload: Payload): string {
   const text = argumentsText(argumentsOf(payload), isExcerpt(payload));
   return `${String(payload["tool_name"])} ${text}`.trimEnd();
 }
 
-/** The argument that says most of a call, where it has one of these. */
+/** The most informative argument of a call, shown without its name. */
 const MAIN = ["cmd", "command", "path", "file_path", "pattern", "url", "background_id", "name", "query"] as const;
 
-/** Default values: events record them like values that were given. */
+/** Default values, which events record like explicit ones. */
 const DEFAULTS: Readonly<Record<string, unknown>> = { workdir: ".", mode: "overwrite" };
 
-/** The same without the signs of JSON, for who follows a run: `bash npm test`, `edit a.txt find="80" replace="8080"`. */
+/** The same without JSON syntax, for the live view: `bash npm test`, `edit a.txt find="80" replace="8080"`. */
 export function callWords(payload: Payload): string {
   const args = argumentsOf(payload);
   const isCut = isExcerpt(payload);
@@ -42,13 +42,13 @@ function valueText(value: unknown, isCut: boolean): string {
   return JSON.stringify(value, (_, each: unknown) => shorten(each, isCut)) ?? "";
 }
 
-/** The arguments that an event has; of long ones as much as its excerpt says. */
+/** The arguments of an event; of long ones only what the excerpt contains. */
 export function argumentsOf(payload: Payload): Readonly<Record<string, unknown>> {
   const params = paramsOf(payload);
   return isExcerpt(payload) ? (parseStart(String(params["excerpt"])) ?? { excerpt: params["excerpt"] }) : params;
 }
 
-/** Whether an event has only the beginning of the arguments. */
+/** Whether the event contains only the beginning of the arguments. */
 export function isExcerpt(payload: Payload): boolean {
   const { excerpt, storage_ref } = paramsOf(payload);
   return typeof excerpt === "string" && typeof storage_ref === "string";
@@ -58,26 +58,26 @@ function paramsOf({ arguments: given, audit }: Payload): Readonly<Record<string,
   return Object(given ?? (audit as { readonly params?: unknown } | undefined)?.params) as Record<string, unknown>;
 }
 
-/** What may end a text of JSON that was cut, innermost first. */
+/** Possible endings for truncated JSON, innermost first. */
 const ENDINGS = ['"}', "}", '"]}', "]}"] as const;
 
-/** Arguments whose JSON was cut: up to there. */
+/** Parses truncated JSON arguments up to the cut. */
 function parseStart(json: string): Readonly<Record<string, unknown>> | undefined {
   const whole = json.replace(/\\(?:u[0-9a-fA-F]{0,3})?$|,$/, ""); // half an escape
   const tries = ENDINGS.map((ending) => `${whole}${ending}`);
-  const member = whole.lastIndexOf(',"'); // it was cut within a name, or right behind one
+  const member = whole.lastIndexOf(',"'); // cut within a name, or right after one
   for (const text of member < 0 ? tries : [...tries, `${whole.slice(0, member)}}`]) {
     try {
       const value: unknown = JSON.parse(text);
       if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
     } catch {
-      // It was cut elsewhere: the next ending is tried.
+      // Cut elsewhere: try the next ending.
     }
   }
   return undefined;
 }
 
-/** Arguments for people. Switches that are off are left out: they are as they were declared, and hide the rest. */
+/** Arguments for users. Flags that are false are omitted: they are the defaults and only add noise. */
 export function argumentsText(params: unknown, isCut = false): string {
   if (typeof params !== "object" || params === null) return "";
   const text = JSON.stringify(params, (_, value: unknown) => (value === false ? undefined : shorten(value, isCut)));
@@ -100,13 +100,13 @@ function shorten(value: unknown, isCut: boolean): unknown {
   return `${start}… (${sizeOf(value, isCut)})`;
 }
 
-/** How far a call says it is: `40 % what it does`. */
+/** The reported progress of a call: `40 % what it does`. */
 export function farText({ fraction, detail }: Payload): string {
   const percent = typeof fraction === "number" ? `${Math.floor(fraction * 100)} %` : "";
   return [percent, typeof detail === "string" ? detail.trim() : ""].filter((part) => part !== "").join(" ");
 }
 
-/** `code: message` of an event that tells of a failure, wherever it has them. */
+/** `code: message` of a failure event, wherever the payload has them. */
 export function problemOf(payload: Payload): string {
   const { error = payload } = payload;
   if (typeof error === "string") return error;

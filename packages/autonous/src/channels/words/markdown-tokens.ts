@@ -2,17 +2,17 @@ import { Lexer } from "marked";
 import type { Token } from "marked";
 
 /**
- * What emphasis costs to read grows with the square of a block: marks of emphasis times characters. So do words that may
- * be addresses of mail. No block that a
- * person or a model writes comes near these; what is beyond them is shown as it is.
+ * The cost of parsing emphasis grows quadratically: marks of emphasis times characters. So does the cost of words that
+ * may be mail addresses. No block that a person or a model writes comes near these limits; longer ones are shown
+ * unformatted.
  */
 const BLOCK_COST = 4_000_000;
 const TEXT_COST = 20_000_000;
 
 /**
- * Markdown (CommonMark with GitHub's tables, task lists and strikethrough) as tokens. Undefined where it cannot be read
- * as such without losing something: nested thousands deep, or with parts that the reader drops (a second definition of
- * a link). Takes a bounded time for any text.
+ * Markdown (CommonMark with GitHub's tables, task lists and strikethrough) as tokens. Undefined if parsing would lose
+ * text: nested thousands deep, or with parts that the parser drops (a second definition of a link). Takes bounded time
+ * for any text.
  */
 export function readMarkdown(text: string): readonly Token[] | undefined {
   const lexer = new Lexer({ gfm: true });
@@ -24,7 +24,7 @@ export function readMarkdown(text: string): readonly Token[] | undefined {
       ? lexer.tokens
       : undefined;
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // the stack is full
+    if (!(error instanceof RangeError)) throw error; // stack overflow
     return undefined;
   }
 }
@@ -41,7 +41,7 @@ function readInline(lexer: Lexer): void {
   lexer.inlineQueue = [];
 }
 
-/** Where an address of mail may begin is looked for at each character of a word: the square of its length. */
+/** The parser looks for a mail address at each character of a word: quadratic in its length. */
 function addressCost(src: string): number {
   if (!src.includes("@")) return 0;
   return (src.match(/[\w.+-]{1000,}/g) ?? []).reduce((sum, { length }) => sum + length * length, 0);

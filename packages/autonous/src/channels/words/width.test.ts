@@ -24,7 +24,7 @@ for (const { title, text, width } of WIDTHS) {
   });
 }
 
-test("what is too wide is cut, and says so; a wide character is not cut in half", () => {
+test("text that is too wide is cut with a mark; a wide character is not cut in half", () => {
   expect(cutTo("abcdef", 6)).toBe("abcdef");
   expect(cutTo("abcdef", 5)).toBe("abcd…");
   expect(cutTo("文件文件", 5)).toBe("文件…");
@@ -32,7 +32,7 @@ test("what is too wide is cut, and says so; a wide character is not cut in half"
   expect(cutTo("文件文件", 8)).toBe("文件文件");
 });
 
-test("joined emoji are not parted", () => {
+test("joined emoji are not split", () => {
   expect(cutTo("ab👩\u200d💻", 5)).toBe("ab…");
   expect(foldHard("👩\u200d💻👩\u200d💻", 6)).toEqual(["👩\u200d💻", "👩\u200d💻"]);
 });
@@ -59,6 +59,6 @@ test("no line is wider than asked, and nothing is lost", () => {
   );
 });
 
-test("a line without an end is cut in no time", () => {
+test("an endless line is cut quickly", () => {
   expect(widthOf(cutTo("文".repeat(5_000_000), 80))).toBe(79);
 });

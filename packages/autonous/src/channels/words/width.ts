@@ -1,6 +1,6 @@
 /**
- * How wide text is on a terminal. Where terminals differ (skin tones, flags, joined emoji) it is the wider of two, so that
- * nothing runs over the edge. Meant for text that was made visible: the only joiners in it are parts of emoji or words.
+ * The width of text on a terminal. Where terminals differ (skin tones, flags, joined emoji) the larger width counts, so
+ * that no line overflows. Expects output of `makeVisible`: the only joiners in it are parts of emoji or words.
  */
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
@@ -12,17 +12,17 @@ export function widthOf(text: string): number {
 // oxlint-disable-next-line no-control-regex
 const COLOURS = /\u001b\[[\d;]*m/g;
 
-/** The same for text that was painted: colours take no column. */
+/** The same for coloured text: colours take no column. */
 export function widthOfPainted(text: string): number {
   return widthOf(text.replaceAll(COLOURS, ""));
 }
 
 const PLAIN = /^[ -~]*$/;
 const MARK = /^[\p{Mn}\p{Me}\u1160-\u11ff]$/u;
-// Unicode's East Asian Width W and F, in blocks, and what is drawn as an emoji.
+// Unicode's East Asian Width W and F, in blocks, and emoji.
 const WIDE =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}])$/u;
-/** More marks than this on one letter are there to do harm: they count as letters, so that a line stays a line. */
+/** More marks than this on one letter are an attack on the layout: they count as letters, so that the line is folded. */
 const MARKS_A_LETTER = 2;
 
 const NON_JOINER = "\u200c";
@@ -30,7 +30,7 @@ const JOINER = "\u200d";
 const AS_EMOJI = "\ufe0f";
 const PICTURE = /^\p{Extended_Pictographic}$/u;
 
-/** One or several characters that are drawn together, and are never parted. */
+/** One or more characters that are drawn together and never split. */
 interface Measured {
   readonly characters: string;
   readonly columns: number;
@@ -55,9 +55,9 @@ function* measured(text: string): Iterable<Measured> {
   if (characters !== "") yield { characters, columns };
 }
 
-/** Text of at most this width; the last character says that there was more. */
+/** Truncates text to this width, with "…" as the last character. */
 export function cutTo(text: string, width: number): string {
-  // Every character but a mark takes a column, and only so many marks none: what is further on cannot fit.
+  // Every character except a bounded number of marks takes a column, so text beyond this cannot fit.
   const near = text.slice(0, Math.max(0, width + 1) * 2 * (1 + MARKS_A_LETTER));
   if (near.length === text.length && widthOf(text) <= width) return text;
   return `${firstColumns(near, width - 1)}…`;
@@ -78,7 +78,7 @@ export function pad(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** Text on lines of at most this width: broken between words, inside one only where it is too long by itself. */
+/** Wraps text to this width, between words; a word is split only if it is too long by itself. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -95,7 +95,7 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Text on lines of at most this width (and at least one character), every character where it was. */
+/** Breaks text at exactly this width (at least one character per line) and keeps every character. */
 export function foldHard(text: string, width: number): string[] {
   if (widthOf(text) <= width) return [text];
   const lines: string[] = [];
@@ -114,7 +114,7 @@ export function foldHard(text: string, width: number): string[] {
 
 const TAB = 4;
 
-/** Tabs as the spaces that they stand for: how far a terminal goes for one depends on where the line begins. */
+/** Replaces tabs by spaces, because the width of a tab depends on its column. */
 export function expandTabs(line: string): string {
   if (!line.includes("\t")) return line;
   const [first = "", ...rest] = line.split("\t");

@@ -11,13 +11,13 @@ import type { Chat } from "./conversation.ts";
 import { findMentions } from "./mentions.ts";
 import type { Mention } from "./mentions.ts";
 
-/** A message with the files that it names. */
+/** A message with its attached files. */
 interface AttachedMessage {
   readonly text: string;
   readonly images: readonly MessageImage[];
 }
 
-/** Files of one message at most, and how much of their text. */
+/** Limits per message: number of files, and characters of their text. */
 const MOST_FILES = 20;
 const MOST_CHARACTERS = 200_000;
 
@@ -29,14 +29,14 @@ interface Task {
   readonly trace_id: string;
 }
 
-/** One file: what the model is shown of it, or why it is not. The part: where that is not all of it. */
+/** One attached file, or the problem. `part` says which part is attached, if not all of it. */
 type Piece =
   | { readonly quotation: Quotation; readonly image?: MessageImage; readonly part?: string | undefined }
   | { readonly problem: string };
 
 /**
- * Reads the files that a message names with `@`, by governed calls of `read`: what the policy refuses stays out, and each
- * call is on record. What could not be attached is told to the person and to the model.
+ * Reads the files that a message mentions with `@`, by governed calls of `read`: the policy applies, and each
+ * call is recorded. Failures are reported to the user and to the model.
  */
 export async function attachFiles(text: string, chat: ChatParts, task: Task): Promise<AttachedMessage> {
   const mentions = findMentions(text, chat.place.cwd);
@@ -67,7 +67,7 @@ function tooMuch(): Piece {
 
 async function attach(mention: Mention, chat: ChatParts, task: Task): Promise<Piece> {
   const { path, kind } = mention;
-  if (kind === "missing") return { problem: "there is no such file; it is sent as text" };
+  if (kind === "missing") return { problem: "the file does not exist; sent as text" };
   const name = kind === "folder" ? "ls" : "read";
   const result = await chat.session.runtime.call({ name, args: { path }, ...task }, { signal: chat.signal });
   if (result.error !== null) return { problem: errorText(result.error).replaceAll("\n", " ") };
@@ -79,7 +79,7 @@ async function attach(mention: Mention, chat: ChatParts, task: Task): Promise<Pi
   return { quotation: { heading, text: textOf(result) }, part };
 }
 
-/** What `read` gives beside the text. */
+/** The data that `read` returns with the text. */
 interface ReadData {
   readonly kind?: "text" | "image" | "binary";
   readonly media_type?: string;
@@ -90,7 +90,7 @@ interface ReadData {
   readonly total_lines?: number | null;
 }
 
-/** Undefined where all of it was read. */
+/** Undefined if the file was read completely. */
 function partOf({ payload }: ToolCallResult): string | undefined {
   if (payload?.next_page_cursor === undefined && payload?.truncated_bytes !== true) return undefined;
   const { end_line, total_lines } = (payload.data ?? {}) as ReadData;
@@ -103,14 +103,15 @@ function textOf({ payload }: ToolCallResult): string {
   return text === "" ? "(empty)" : text;
 }
 
-/** `read` names an image and gives its hash; only the bytes that have that hash are sent. */
+/** `read` returns the hash of an image; only bytes with that hash are sent. */
 function attachImage(path: string, result: ToolCallResult, { session, place }: ChatParts): Piece {
   const { media_type = "", size = 0, sha256 } = (result.payload?.data ?? {}) as ReadData;
   const { provider } = session;
-  if (provider.takes_images !== true) return { problem: `the model "${provider.name}" takes no images` };
-  if (!IMAGE_TYPES.has(media_type)) return { problem: `images of type ${media_type} are not taken; convert it to PNG` };
+  if (provider.takes_images !== true) return { problem: `the model "${provider.name}" does not support images` };
+  if (!IMAGE_TYPES.has(media_type))
+    return { problem: `images of type ${media_type} are not supported; convert it to PNG` };
   if (size > MOST_IMAGE_BYTES)
-    return { problem: `it has ${size} bytes, and at most ${MOST_IMAGE_BYTES} are taken; make it smaller` };
+    return { problem: `it has ${size} bytes, and at most ${MOST_IMAGE_BYTES} are allowed; make it smaller` };
   const bytes = readBytes(resolve(place.cwd, path));
   if (bytes === undefined || createHash("sha256").update(bytes).digest("hex") !== sha256)
     return { problem: "it changed while it was read; send the message again" };
@@ -119,13 +120,13 @@ function attachImage(path: string, result: ToolCallResult, { session, place }: C
   return { quotation: { heading, text }, image: { media_type, data: bytes.toString("base64") } };
 }
 
-/** Undefined where there is no regular file any more: a pipe is not waited for. */
+/** Undefined if it is no longer a regular file; opening a pipe must not block. */
 function readBytes(path: string): Buffer | undefined {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch {
-    return undefined; // told as changed: `read` opened it a moment ago
+    return undefined; // reported as changed: `read` opened it a moment ago
   }
   try {
     const stats = fstatSync(fd);

@@ -8,7 +8,7 @@ import type { MessageChanges } from "./chat-record.ts";
 import { recordOf } from "./conversation.ts";
 import type { Chat } from "./conversation.ts";
 
-/** Undoes what the last message changed whose changes stand: of this process, or of one before it. */
+/** Undoes the changes of the latest message that has any left, also from before a resume. */
 export async function undoLast(chat: Chat): Promise<void> {
   const { session, news, print, signal } = chat;
   const last = await lastChanges(chat);
@@ -31,7 +31,7 @@ async function lastChanges(chat: Chat): Promise<MessageChanges | undefined> {
   return (await recordOf(chat)).changes.at(-1);
 }
 
-/** A screen or three; the rest is in the files. */
+/** A few screens; the files have the rest. */
 const MOST_LINES = 200;
 
 export async function showDiff(chat: Chat, which: string): Promise<void> {

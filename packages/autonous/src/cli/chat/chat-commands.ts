@@ -1,4 +1,5 @@
-import { nearestNames, ToolError } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { nearestNames } from "@autonous/runtime/internal";
 import { UsageError } from "../command.ts";
 import { showDiff, undoLast } from "./change-commands.ts";
 import type { Chat } from "./conversation.ts";
@@ -6,13 +7,13 @@ import { clear, compact, resume, showSessions } from "./session-commands.ts";
 import { changeModel, showCost, showGrants, showTools } from "./show-commands.ts";
 
 interface ChatCommand {
-  /** What may follow its name. */
+  /** The argument that may follow the name. */
   readonly takes?: string;
   readonly meaning: string;
   run(chat: Chat, rest: string): Promise<"end" | void>;
 }
 
-/** What is done here and not told to the model. */
+/** Commands handled by the chat and not sent to the model. */
 // oxfmt-ignore
 const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   "/help":      {                   meaning: "show this",                                       run: showHelp },
@@ -31,9 +32,9 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
 
 export const CHAT_COMMANDS: readonly string[] = Object.keys(COMMANDS);
 
-/** Does what a line that begins with the name of a command asks for. What a command refuses does not end the chat. */
+/** Runs a line that begins with a command. An error of a command does not end the chat. */
 export async function runChatCommand(chat: Chat, text: string): Promise<"end" | "done" | "not a command"> {
-  const [word = "", ...rest] = text.trimEnd().split(/\s+/); // a space before it makes a message of it
+  const [word = "", ...rest] = text.trimEnd().split(/\s+/); // with a leading space it is a message
   const command = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
   if (command === undefined) {
     if (!word.startsWith("/") || chat.session.provider.name === "direct") return "not a command";

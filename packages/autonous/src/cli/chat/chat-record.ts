@@ -1,34 +1,34 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { ModelUsage } from "../../model/provider.ts";
 
-/** What a model was used for in a chat. */
+/** The usage of a model in a chat. */
 export interface ModelUse {
   readonly model: string;
   readonly rounds: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cached_input_tokens: number;
-  /** Null: a round of it has no price. */
+  /** Null: at least one round has no price. */
   readonly cost: number | null;
-  /** The provider did not say how many tokens a round took, so they are counted here. */
+  /** The provider did not report token counts, so they are estimated. */
   readonly estimated: boolean;
 }
 
-/** The changes of one message that were not undone since, oldest first. */
+/** The changes of one message that are not undone yet, oldest first. */
 export interface MessageChanges {
   readonly task_id: string;
   readonly undo_ids: readonly string[];
 }
 
-/** What the record of a run says about a chat. */
+/** A chat as its run recorded it. */
 export interface ChatRecord {
   /** The first message, redacted. */
   readonly first: string | undefined;
   readonly messages: number;
-  /** It is a chat, and not a single task. */
+  /** Whether the run is a chat and not a single task. */
   readonly isChat: boolean;
   readonly models: readonly ModelUse[];
-  /** Of messages that changed something, in their order. */
+  /** The changes per message, in order. */
   readonly changes: readonly MessageChanges[];
 }
 
@@ -82,7 +82,7 @@ function noteStart(draft: Draft, { task_id, payload }: RuntimeEvent): void {
   draft.providers.set(task_id, provider);
 }
 
-/** Our own event, as far as every round has it. */
+/** The fields that every round's event has. */
 interface RecordedRound {
   readonly usage?: (ModelUsage & { readonly estimated?: true }) | null;
   readonly cost?: number | null;
@@ -108,18 +108,18 @@ function noteUse({ providers, models }: Draft, { type, task_id, payload }: Runti
 function noteChange({ changes }: Draft, { task_id, payload }: RuntimeEvent): void {
   const { artifacts } = (payload["audit"] ?? {}) as { readonly artifacts?: { readonly undo_id?: string } };
   const undo_id = artifacts?.undo_id;
-  // What the chat itself undoes belongs to no message.
+  // Changes without a task, such as an undo by the chat itself, belong to no message.
   if (undo_id === undefined || task_id === null) return;
   changes.set(task_id, [...(changes.get(task_id) ?? []), undo_id]);
 }
 
-/** An undo that the model made is a change of its message, which can be undone like the others. */
+/** An undo by the model is a change of its message, and can itself be undone. */
 function noteUndo({ undone }: Draft, { task_id, payload }: RuntimeEvent): void {
   if (task_id !== null) return;
   for (const undo_id of (payload["undo_ids"] ?? []) as readonly string[]) undone.add(undo_id);
 }
 
-/** Of all models together; `cost` is null where a round has no price. */
+/** The sum over all models; `cost` is null if a round has no price. */
 export function totalUse(models: readonly ModelUse[]): Omit<ModelUse, "model"> {
   const sum = (pick: (use: ModelUse) => number): number => models.reduce((total, each) => total + pick(each), 0);
   return {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
-import { findProgram, isInside, makeVisible } from "@autonous/runtime";
+import { findProgram, isInside, makeVisible } from "@autonous/runtime/internal";
 import type { Runtime } from "@autonous/runtime";
 import type { Completions } from "../../channels/terminal/read-message.ts";
 import type { Workplace } from "../session/open-runtime.ts";
@@ -13,7 +13,7 @@ interface CompleteOptions {
 
 const NOTHING: Completions = [[], ""];
 
-/** What Tab offers: commands at the beginning of a line, files of the project after `@`. */
+/** Tab completions: commands at the start of a line, project files after `@`. */
 export async function complete(line: string, options: CompleteOptions): Promise<Completions> {
   if (/^\/\S*$/.test(line)) return [options.commands.filter((name) => name.startsWith(line)), line];
   const [, word, quoted, plain] = /(?:^|[\s([{"'`])(@(?:"([^"]*)|([^\s"]*)))$/.exec(line) ?? [];
@@ -23,16 +23,16 @@ export async function complete(line: string, options: CompleteOptions): Promise<
   return [found.map((path) => asMention(path, quoted !== undefined)), word];
 }
 
-/** A name with a space in it is quoted. A folder is left open: its files are still to be named. */
+/** Quotes a name with spaces. Leaves the quote of a folder open, so that a file can follow. */
 function asMention(path: string, isQuoted: boolean): string {
   if (!isQuoted && !/[\s"]/.test(path)) return `@${path}`;
   return path.endsWith("/") ? `@"${path}` : `@"${path}"`;
 }
 
-/** More could not be looked through, and the policy decides on each. */
+/** More would be unreadable, and each needs a policy decision. */
 const MOST_OFFERED = 50;
 
-/** Files and folders whose path begins so; else, files whose name has it in it. Folders end in `/`. */
+/** Files and folders whose path starts with the text; else files whose name contains it. Folders end in `/`. */
 async function filesLike(typed: string, { place, runtime }: CompleteOptions): Promise<readonly string[]> {
   const folder = typed.includes("/") ? typed.slice(0, typed.lastIndexOf("/") + 1) : "";
   const at = resolve(place.cwd, folder === "" ? "." : folder);
@@ -57,7 +57,7 @@ function hasName(path: string, part: string): boolean {
     .includes(part.toLowerCase());
 }
 
-/** What the policy denies is not offered. Nothing is recorded: nothing but names goes to the person who asks. */
+/** Leaves out paths that the policy denies. Not recorded, because only the user sees the names. */
 async function withoutDenied(paths: readonly string[], { explain }: Pick<Runtime, "explain">): Promise<string[]> {
   const offered: string[] = [];
   for (const path of paths) {
@@ -68,11 +68,11 @@ async function withoutDenied(paths: readonly string[], { explain }: Pick<Runtime
   return offered;
 }
 
-/** In a large folder not all of them are looked at: Tab has to answer at once. */
+/** Large folders are searched only in part, because completion has to be fast. */
 const MOST_BYTES = 2_000_000;
 const LONGEST_MS = 500;
 
-/** The files below a folder, relative to it, as `find` lists them: what git ignores is left out. */
+/** The files below a folder, relative to it, as `find` lists them: without files that git ignores. */
 async function listFiles(folder: string, roots: readonly string[]): Promise<readonly string[]> {
   const program = await findProgram("rg", { roots });
   if (program === undefined) return [];

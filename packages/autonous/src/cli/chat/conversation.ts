@@ -1,4 +1,4 @@
-import { makeId, makeTraceId } from "@autonous/runtime";
+import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import type { Message } from "../../model/provider.ts";
 import type { AgentSession, Asked } from "../session/agent-session.ts";
 import type { CommandInput } from "../command.ts";
@@ -10,9 +10,9 @@ import { readChatRecord } from "./chat-record.ts";
 import type { ChatRecord } from "./chat-record.ts";
 import { statusLine } from "./status-line.ts";
 
-/** What was said so far, and the run that it was said in. */
+/** The conversation so far, and its run. */
 export interface Conversation {
-  /** Undefined: it begins. */
+  /** Undefined: a new conversation. */
   readonly run_id?: string | undefined;
   readonly history: readonly Message[];
   readonly window?: Asked["window"];
@@ -21,28 +21,28 @@ export interface Conversation {
 /** A conversation: one run, in which each message is a task. */
 export interface Chat extends CommandInput {
   readonly place: Workplace;
-  /** Another one after `/clear` and `/resume`. */
+  /** Replaced by `/clear` and `/resume`. */
   session: AgentSession;
   /** Opens a run with the same settings. */
   readonly open: (run_id: string | undefined) => Promise<AgentSession>;
   history: readonly Message[];
-  /** How the model saw it at last. */
+  /** The context window of the last request. */
   window?: Asked["window"];
-  /** What the model is to be told with the next message. */
+  /** Notes to send to the model with the next message. */
   readonly news: string[];
-  /** There is something to resume: a message was given to the model, now or before. */
+  /** Whether a message was ever sent to the model, so that the chat can be resumed. */
   isBegun: boolean;
 }
 
 export const NEW_CONVERSATION: Conversation = { history: [] };
 
-/** What was said in a run, as far as its record has it. Throws `UsageError` where it cannot be resumed. */
+/** The recorded conversation of a run. Throws `UsageError` if it cannot be resumed. */
 export async function findConversation({ state_dir }: Workplace, id: string): Promise<Conversation> {
   const run = await findRecordedRun(state_dir, id);
   return { run_id: run.run_id, history: historyOf(run.tasks), window: windowOf(run) };
 }
 
-/** Switches to another conversation. Where that cannot be opened, this one stays. */
+/** Switches to another conversation. If that cannot be opened, the current one stays open. */
 export async function switchTo(chat: Chat, { run_id, history, window }: Conversation): Promise<void> {
   const { session: before } = chat;
   const session = await chat.open(run_id);
@@ -52,17 +52,17 @@ export async function switchTo(chat: Chat, { run_id, history, window }: Conversa
   await before.close();
 }
 
-/** What is on record of the conversation: also of what was said in it before it was resumed. */
+/** The record of the conversation, including the part before it was resumed. */
 export async function recordOf({ session }: Pick<Chat, "session">): Promise<ChatRecord> {
   return await readChatRecord(session.runtime.events());
 }
 
-/** Gives a message to the model, and shows what came of it. */
+/** Sends a message to the model and shows the outcome. */
 export async function say(chat: Chat, text: string): Promise<void> {
   const { session, history, window, news, print, place } = chat;
   chat.isBegun = true;
   const task = { task_id: makeId("task", Date.now()), trace_id: makeTraceId() };
-  // `direct` is not a model: a file would be read for nothing.
+  // `direct` is not a model, so reading files would be useless.
   const isRead = session.provider.wants_all_tools !== true;
   const { text: said, images } = isRead ? await attachFiles(text, chat, task) : { text, images: [] };
   const told = [...news.splice(0), said].join("\n\n");
@@ -82,10 +82,10 @@ function remember(chat: Chat, { messages, window, outcome, error }: Asked): void
     chat.news.push(`(The task before this ended without an answer: ${error?.message ?? outcome})`);
 }
 
-/** Every provider wants question and answer in turn, and a result for each call: what was broken off is closed. */
+/** Providers require alternating roles and a result for each call, so an interrupted exchange is closed. */
 function closed(messages: readonly Message[]): readonly Message[] {
   const last = messages.at(-1);
   const isAsking = last?.role === "assistant" && (last.calls ?? []).length > 0;
   if (last?.role === "assistant" && !isAsking) return messages;
-  return [...(isAsking ? messages.slice(0, -1) : messages), { role: "assistant", text: "(This was broken off.)" }];
+  return [...(isAsking ? messages.slice(0, -1) : messages), { role: "assistant", text: "(Interrupted.)" }];
 }

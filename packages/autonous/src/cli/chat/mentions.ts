@@ -1,19 +1,19 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** A file that a message names. */
+/** A file that a message mentions. */
 export interface Mention {
   /** As it was typed. */
   readonly word: string;
   readonly path: string;
-  /** `missing`: it looks like a path, and leads nowhere. */
+  /** `missing`: it looks like a path but does not exist. */
   readonly kind: "file" | "folder" | "missing";
 }
 
-/** After a word character it is an e-mail address. */
+/** Not after a word character: that is an e-mail address. */
 const MENTION = /(?<=^|[\s([{<"'`,;:])@(?:"([^"\n\0]{1,1000})"|([^\s"'`<>|\0@][^\s"'`<>|\0]{0,1000}))/gm;
 
-/** Files and folders that a text names with `@`, each once. Names that lead nowhere and do not look like a path are text. */
+/** Files and folders mentioned with `@`, without duplicates. Missing names that do not look like a path stay text. */
 export function findMentions(text: string, cwd: string): readonly Mention[] {
   const found = new Map<string, Mention>();
   for (const [word, quoted, plain] of text.matchAll(MENTION)) {
@@ -27,19 +27,19 @@ function readQuoted(word: string, path: string, cwd: string): Mention {
   return { word, path, kind: kindOf(path, cwd) ?? "missing" };
 }
 
-/** What ends a sentence is not a part of the name, unless there is a file of that name. */
+/** Final punctuation is not part of the name, unless a file of that name exists. */
 function readPlain(word: string, typed: string, cwd: string): Mention | undefined {
   const bare = typed.replace(/[.,;:!?)\]}]+$/, "");
   for (const path of [typed, bare]) {
     const kind = path === "" ? undefined : kindOf(path, cwd);
-    // A folder is named on purpose where it ends in "/"; else it may be a package or the name of a user.
+    // Only a trailing "/" marks a folder; without it the word may be a package or a user name.
     if (kind === "file" || (kind === "folder" && path.endsWith("/"))) return { word, path, kind };
     if (kind === "folder") return undefined;
   }
   return looksLikePath(bare, cwd) ? { word, path: bare, kind: "missing" } : undefined;
 }
 
-/** Whatever is there and is not a folder is given to `read`, which says what it makes of it. */
+/** Anything else that exists counts as a file: `read` reports what is wrong with it. */
 function kindOf(path: string, cwd: string): "file" | "folder" | undefined {
   try {
     return statSync(resolve(cwd, path)).isDirectory() ? "folder" : "file";
@@ -51,7 +51,7 @@ function kindOf(path: string, cwd: string): "file" | "folder" | undefined {
 
 const EXTENSION = /[^./]\.[A-Za-z][A-Za-z0-9]{0,3}$/;
 
-/** `@scope/package` is not, unless there is a folder of that name; nor is `@decorator`. */
+/** Neither `@decorator` nor `@scope/package` does, unless a folder of that name exists. */
 function looksLikePath(path: string, cwd: string): boolean {
   if (/^(?:\.{1,2}|~)?\//.test(path)) return true;
   const [first = "", ...rest] = path.split("/");

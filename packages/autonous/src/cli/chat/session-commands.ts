@@ -13,7 +13,7 @@ export async function showSessions({ place, session, print }: Chat): Promise<voi
   print.note(sessionTable(found, { width: print.noteWidth, now: Date.now(), current }));
 }
 
-/** A new conversation is a new run: the record of this one stays as it is, and can be resumed. */
+/** A new conversation is a new run: the current one stays recorded and can be resumed. */
 export async function clear(chat: Chat): Promise<void> {
   const { run_id: before } = chat.session.runtime;
   const hasSaid = chat.history.length > 0;
@@ -30,12 +30,12 @@ export async function resume(chat: Chat, id: string): Promise<void> {
     if (!print.json) print.note("/resume <run> resumes one of them");
     return;
   }
-  if (id === session.runtime.run_id) throw new UsageError(`${id} is the session that is open`);
+  if (id === session.runtime.run_id) throw new UsageError(`${id} is already the open session`);
   const said = await findConversation(place, id);
   await switchTo(chat, said);
   const messages = said.history.filter(({ role }) => role === "user").length;
   if (print.json) return print.document({ ok: true, run_id: said.run_id, messages });
-  print.note(`Resumed ${said.run_id}: ${messages} messages; /undo and /diff reach back to them`);
+  print.note(`Resumed ${said.run_id}: ${messages} messages; /undo and /diff include them`);
 }
 
 export async function compact(chat: Chat): Promise<void> {

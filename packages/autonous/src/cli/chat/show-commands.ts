@@ -16,7 +16,7 @@ export async function changeModel(chat: Chat, name: string): Promise<void> {
   const { name: model, fallbacks = [] } = session.provider;
   const others = fallbacks.map((each) => each.name);
   if (print.json) return print.document({ ok: true, model, ...(others.length === 0 ? {} : { fallbacks: others }) });
-  print.note(`${model} answers${others.length === 0 ? "" : `; where it is down: ${others.join(", ")}`}`);
+  print.note(`${model} answers${others.length === 0 ? "" : `; fallback: ${others.join(", ")}`}`);
 }
 
 export async function showTools({ session, print }: Chat): Promise<void> {

@@ -1,20 +1,20 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import { cutTo, widthOf } from "../../channels/words/width.ts";
 import type { Asked } from "../session/agent-session.ts";
 import { costText } from "../usage.ts";
 
 type Used = Pick<Asked, "context" | "isEstimated"> & {
   readonly usage: Pick<Asked["usage"], "input_tokens" | "output_tokens" | "cost">;
-  /** As `AUTONOUS_MODEL` names it. */
+  /** In the syntax of `AUTONOUS_MODEL`. */
   readonly model: string;
   readonly profile: string;
 };
 
-/** Where the terminal does not say how wide it is. */
+/** Used if the terminal does not report its width. */
 const WIDTH = 80;
 const GAP = " | ";
 
-/** `claude-x | guarded | 12.3k in, 678 out | cost 0.0123 | context 12%`: one line, whatever the model is called. */
+/** `claude-x | guarded | 12.3k in, 678 out | cost 0.0123 | context 12%`: always one line, however long the model name. */
 export function statusLine({ model, profile, usage, context, isEstimated }: Used, width = WIDTH): string {
   const { input_tokens, output_tokens, cost } = usage;
   const about = isEstimated ? "about " : "";
@@ -28,7 +28,7 @@ export function statusLine({ model, profile, usage, context, isEstimated }: Used
   return cutTo(`${cutTo(makeVisible(nameOf(model)), room)}${GAP}${rest}`, Math.min(width, WIDTH));
 }
 
-/** Without its provider and where it is asked. */
+/** Without provider and server. */
 function nameOf(model: string): string {
   const bare = model.replace(/^[a-z-]+:/, "").replace(/@https?:\/\/[^@]*$/, "");
   return model.startsWith("script:") ? `script:${bare.slice(bare.lastIndexOf("/") + 1)}` : bare;

@@ -67,7 +67,7 @@ test("a history that cannot be kept is reported once, and the chat goes on", asy
   const history = open();
   expect(history.read()).toEqual([]);
   history.add("one");
-  expect(notes).toEqual([expect.stringContaining("history of what was typed")]);
+  expect(notes).toEqual([expect.stringContaining("input history")]);
   const other = await world();
   symlinkSync(join(path, "target"), other.file);
   other.open().add("one");

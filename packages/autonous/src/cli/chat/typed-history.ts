@@ -1,19 +1,20 @@
 import { closeSync, constants, fstatSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { openOwnFile, readOwnText, redact, secretsOf } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
+import { openOwnFile, readOwnText, secretsOf } from "@autonous/runtime/internal";
 import { MOST_KEPT } from "../../channels/terminal/read-message.ts";
 
 const NAME = "chat-history.jsonl";
-/** Two files of this size at most: what was typed, and what was typed before. */
+/** Maximum size of the current file; one older file of this size is kept too. */
 const MOST_BYTES = 262_144;
-/** What is longer is seldom typed again, and not worth its place. */
+/** Longer messages are not stored: they are seldom repeated. */
 const LONGEST = 4_000;
-/** A lock that is older was left by a process that was killed. */
+/** An older lock was left by a killed process. */
 const STALE_LOCK_MS = 10_000;
 
 /**
- * What people typed in chats of a folder, redacted, in the state folder. Several chats may add to it at once: an entry is
- * one write at the end of the file. A line that was cut off by a kill is skipped.
+ * The input history of a folder's chats, redacted, in the state folder. Several chats may append at once: an entry is
+ * one write at the end of the file. A line truncated by a kill is skipped.
  */
 export class TypedHistory {
   readonly #file: string;
@@ -25,7 +26,7 @@ export class TypedHistory {
     this.#note = note;
   }
 
-  /** The latest first. */
+  /** Newest first. */
   read(): string[] {
     const texts = [`${this.#file}.1`, this.#file].flatMap((file) => this.#entriesOf(file));
     const latest = texts.filter((text, index) => text !== texts[index + 1]).slice(-MOST_KEPT);
@@ -39,7 +40,7 @@ export class TypedHistory {
       const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
       const fd = openOwnFile(this.#file, flags, 0o600);
       try {
-        // A new line goes before each: one that was cut off spoils no other.
+        // A line break precedes each entry, so that a truncated one does not damage the next.
         writeSync(fd, `\n${JSON.stringify({ text: kept })}`);
         if (fstatSync(fd).size > MOST_BYTES) this.#rotate();
       } finally {
@@ -58,7 +59,7 @@ export class TypedHistory {
     );
   }
 
-  /** A chat that still has the old file open adds to it under its new name. The lock keeps two from doing it one after the other. */
+  /** A chat that has the old file open keeps appending to the renamed file. The lock prevents a double rotation. */
   #rotate(): void {
     const lock = `${this.#file}.lock`;
     const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
@@ -66,7 +67,7 @@ export class TypedHistory {
     try {
       closeSync(openSync(lock, "wx", 0o600));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EEXIST") return; // another chat does it
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return; // another chat is rotating
       throw error;
     }
     try {
@@ -77,14 +78,14 @@ export class TypedHistory {
     }
   }
 
-  /** A chat works without its history. */
+  /** Errors are only noted: the chat also works without its history. */
   #attempt<T>(what: "keep" | "read", work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === "ENOENT" && what === "read") return undefined;
-      if (!this.#isTold) this.#note(`Cannot ${what} the history of what was typed: ${code ?? message}`);
+      if (!this.#isTold) this.#note(`Cannot ${what} the input history: ${code ?? message}`);
       this.#isTold = true;
       return undefined;
     }
@@ -96,6 +97,6 @@ function entryIn(line: string): string | undefined {
     const { text } = JSON.parse(line) as { readonly text?: unknown };
     return typeof text === "string" && text.length <= LONGEST ? text : undefined;
   } catch {
-    return undefined; // empty, or cut off
+    return undefined; // empty or truncated
   }
 }

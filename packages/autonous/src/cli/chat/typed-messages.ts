@@ -10,7 +10,7 @@ import { TypedHistory } from "./typed-history.ts";
 
 type Given = Exclude<TypedMessage, { readonly kind: "end" }>;
 
-/** What a person types, or what is piped in, one message per line; `interrupt`: the person wants no more. */
+/** Typed messages, or piped ones, one per line; `interrupt`: the user wants to stop. */
 export async function* messagesOf(chat: Chat): AsyncIterable<Given> {
   const { signal, print, place } = chat;
   if (!isatty(0)) {
@@ -22,8 +22,8 @@ export async function* messagesOf(chat: Chat): AsyncIterable<Given> {
   let wasInterrupted = false;
   for (;;) {
     const keyboard = openKeyboard();
-    if (keyboard === undefined) throw new UsageError("The terminal cannot be opened; pipe messages in, one a line");
-    // Closed before the message is dealt with: questions are asked at the same terminal.
+    if (keyboard === undefined) throw new UsageError("The terminal cannot be opened; pipe messages in, one per line");
+    // Close it before the message is handled: approval questions use the same terminal.
     const { runtime } = chat.session;
     const typed = await keyboard
       .readMessage({

@@ -1,4 +1,4 @@
-import { machineLimits } from "@autonous/runtime";
+import { machineLimits } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { loadConfiguration } from "../../config/load.ts";
 import { checkLimits } from "./check-limits.ts";

@@ -1,11 +1,11 @@
-import { machineFacts } from "@autonous/runtime";
+import { machineFacts } from "@autonous/runtime/internal";
 import type { CheckResult } from "./checks.ts";
 import { commandLimits } from "../session/open-runtime.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 
 const MEBIBYTE = 1_048_576;
 
-/** What a command may take of this machine, and whether that protects it. */
+/** The resource limits of commands, and whether they protect this machine. */
 export function checkLimits({ configuration }: Pick<Workplace, "configuration">): CheckResult {
   const { memory_bytes = 0, file_bytes = 0, processes = 0, open_files = 0 } = commandLimits(configuration.settings);
   const machine = machineFacts();

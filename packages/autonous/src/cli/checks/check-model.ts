@@ -14,7 +14,7 @@ import { providerOf, settingsOf } from "../session/asking.ts";
 import type { CheckResult } from "./checks.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 
-/** Who answers, how it is asked, and what it costs. */
+/** The model, its settings and its price. */
 export async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
   try {
     const provider = await providerOf(configuration);
@@ -23,7 +23,8 @@ export async function checkModel({ configuration, state_dir }: Workplace): Promi
     const isCut = all.some((each) => windowHint(each).length > 0);
     const breakers = await breakersOfService(state_dir);
     const isOpen = breakers?.some(({ state }) => state !== "closed") === true;
-    const circuits = breakers?.length === 0 ? ["no circuit of the service is open"] : (breakers ?? []).map(inState);
+    const circuits =
+      breakers?.length === 0 ? ["no circuit breaker of the service is open"] : (breakers ?? []).map(inState);
     return {
       check: "model",
       outcome: isOpen || isCut ? "warning" : "ok",
@@ -40,12 +41,12 @@ function aboutModel(configuration: Configuration, provider: ModelProvider): read
   return [name, ...price, ...askedWith(configuration, provider), ...windowHint(provider)];
 }
 
-/** Of a server whose window is small by default, where the user has not set its size. */
+/** For servers with a small default context window whose size the user has not set. */
 function windowHint({ name, context_tokens }: ModelProvider): readonly string[] {
   return context_tokens === undefined && vendorsOfName(name).server === "ollama" ? [OLLAMA_HINT] : [];
 }
 
-/** Settings of the model that the user has set. */
+/** The model settings that the user has set. */
 function askedWith(configuration: Configuration, { name, wants_all_tools }: ModelProvider): readonly string[] {
   if (wants_all_tools === true) return [];
   const set = Object.entries(settingsOf(configuration, name)).filter(
@@ -54,7 +55,7 @@ function askedWith(configuration: Configuration, { name, wants_all_tools }: Mode
   return set.map(([setting, value]) => `${setting} ${value}`);
 }
 
-/** Of the worker that runs now, as the service wrote down those that ever opened. Undefined where no service runs. */
+/** The breakers of the running worker that opened at least once. Undefined if no service runs. */
 async function breakersOfService(state_dir: string): Promise<readonly BreakerState[] | undefined> {
   const file = databaseFile(state_dir);
   if (!existsSync(file) || !isStateFolderLocked(state_dir)) return undefined;

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { createRuntime } from "@autonous/runtime";
 import {
-  createRuntime,
   findOldState,
   hasState,
   findProgram,
@@ -12,8 +12,8 @@ import {
   PROGRAMS,
   readNotes,
   splitRootsOf,
-} from "@autonous/runtime";
-import type { ProgramName, SandboxReport } from "@autonous/runtime";
+} from "@autonous/runtime/internal";
+import type { ProgramName, SandboxReport } from "@autonous/runtime/internal";
 import { unknownVariables } from "../../config/load.ts";
 import type { ConfigurationFile } from "../../config/load.ts";
 import { measureRequest } from "../../agent/window/request.ts";
@@ -33,18 +33,18 @@ export interface CheckResult {
   readonly check: string;
   readonly outcome: "ok" | "warning" | "failed";
   readonly message: string;
-  /** Of the sandbox: each way out that was tried. */
+  /** Sandbox only: each escape attempt. */
   readonly attempts?: SandboxReport["attempts"];
 }
 
 export interface CheckOptions {
-  /** However long it takes. */
+  /** Complete checks, even if slow. */
   readonly thorough?: boolean;
 }
 
 export type Check = (place: Workplace, options: CheckOptions) => Promise<CheckResult> | CheckResult;
 
-/** What each part says of itself, in the order that a start needs them. */
+/** All checks, in the order in which startup needs them. */
 const CHECKS: readonly Check[] = [
   checkNode,
   checkConfiguration,
@@ -56,10 +56,10 @@ const CHECKS: readonly Check[] = [
   checkModules,
 ];
 
-/** Those that open the state folder: left out where it is not to be believed. */
+/** Checks that open the state folder: skipped if it is not trusted. */
 const STATE_CHECKS: readonly Check[] = [checkStore, checkModel, checkNotesHere, checkFirstRequest, checkSandbox];
 
-/** Every one of them, side by side: none depends on another, and all that is wrong is told at once. */
+/** Runs all checks in parallel: they are independent, and all problems are reported at once. */
 export async function checkAll(place: Workplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
   const programs = (Object.keys(PROGRAMS) as ProgramName[]).map(
     (name): Check =>
@@ -70,26 +70,26 @@ export async function checkAll(place: Workplace, options: CheckOptions = {}): Pr
   return await Promise.all([...CHECKS, ...programs, ...inState].map(async (check) => await check(place, options)));
 }
 
-/** Whether commands can be kept in, by trying to get out. */
+/** Tests the sandbox with real escape attempts. */
 async function checkSandbox({ roots, cwd, state_dir, configuration }: Workplace): Promise<CheckResult> {
   const { sandbox } = configuration.settings;
-  if (sandbox === "off") return { check: "sandbox", outcome: "warning", message: "off: every command is asked for" };
+  if (sandbox === "off") return { check: "sandbox", outcome: "warning", message: "off: every command needs approval" };
   try {
     const { level, problem, attempts } = await inspectSandbox({ roots, cwd, state_dir, sandbox });
     if (level === "none") {
-      const effect = sandbox === "required" ? "no command runs" : "every command is asked for";
+      const effect = sandbox === "required" ? "no command runs" : "every command needs approval";
       return {
         check: "sandbox",
         outcome: sandbox === "required" ? "failed" : "warning",
-        message: `none: ${problem ?? "there is none"}; ${effect}`,
+        message: `none: ${problem ?? "not available"}; ${effect}`,
       };
     }
     const out = attempts.filter(({ outcome }) => outcome === "escaped");
     const tried = attempts.filter(({ outcome }) => outcome !== "not_tried").length;
     const message =
       out.length === 0
-        ? `${level}: ${tried} ways out tried, all blocked`
-        : `${level}: ${out.map(({ attempt }) => attempt).join(", ")} got out`;
+        ? `${level}: ${tried} escape attempts, all blocked`
+        : `${level}: ${out.map(({ attempt }) => attempt).join(", ")} escaped`;
     return { check: "sandbox", outcome: out.length === 0 ? "ok" : "failed", message, attempts };
   } catch (error) {
     return { check: "sandbox", outcome: "failed", message: (error as Error).message };
@@ -104,7 +104,7 @@ async function checkProgram(name: ProgramName, { roots }: Workplace): Promise<Ch
   return { check: name, outcome: needed ? "failed" : "warning", message };
 }
 
-/** The release since which the embedded store is no experiment any more. */
+/** The first release in which `node:sqlite` is not experimental. */
 const OLDEST_NODE = [24, 15] as const;
 
 function checkNode(): CheckResult {
@@ -130,9 +130,9 @@ function checkConfiguration({ configuration: { files, refused } }: Workplace): C
 }
 
 function howRead({ owner, trusted, read }: ConfigurationFile): string {
-  if (owner === "user") return read === undefined ? "is not there, which is fine" : "is read";
+  if (owner === "user") return read === undefined ? "does not exist (optional)" : "is read";
   if (read === undefined) return "is not read";
-  return trusted ? "is read and trusted" : "is read and not trusted: it can only narrow";
+  return trusted ? "is read and trusted" : "is read but not trusted: it can only narrow the policy";
 }
 
 function checkRootsAndState({ roots, opened, state_dir, state_problem, state_is_named }: Workplace): CheckResult {
@@ -156,10 +156,10 @@ function checkRootsAndState({ roots, opened, state_dir, state_problem, state_is_
 }
 
 function stateText(state_dir: string, own: readonly string[]): string {
-  return `state in ${state_dir}${own.length === 0 ? "" : ", which is named as a root and stays closed to every tool"}`;
+  return `state in ${state_dir}${own.length === 0 ? "" : ", which is named as a root but stays off limits to all tools"}`;
 }
 
-/** Of an earlier version, in the workspace. */
+/** State of an earlier version in the workspace. */
 function oldState(roots: readonly string[]): readonly string[] {
   const found = findOldState({ workspace: process.cwd(), roots });
   if (found === undefined) return [];
@@ -168,13 +168,13 @@ function oldState(roots: readonly string[]): readonly string[] {
   ];
 }
 
-/** A workspace that was moved or renamed has another state folder. */
+/** A moved or renamed workspace gets a different state folder. */
 function movedState(state_dir: string): readonly string[] {
   if (hasState(state_dir)) return [];
   const orphans = orphanedStates();
   if (orphans.length === 0) return [];
   return [
-    `nothing is recorded here yet. If this workspace was moved, its state may be in ${orphans.join(", ")}, whose workspace is gone: autonous state adopt <that folder>`,
+    `no runs recorded here yet. If this workspace was moved, its state may be in ${orphans.join(", ")}, whose workspace is gone: autonous state adopt <that folder>`,
   ];
 }
 
@@ -183,7 +183,7 @@ function checkHeads(): CheckResult {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK);
-    return { check: "heads", outcome: "ok", message: `the ends of all chains are kept in ${folder}` };
+    return { check: "heads", outcome: "ok", message: `chain heads are stored in ${folder}` };
   } catch (error) {
     return {
       check: "heads",
@@ -198,7 +198,7 @@ const LITTLE_SPACE_BYTES = 100 * 1024 * 1024;
 function checkSpace({ state_dir }: Workplace): CheckResult {
   const { bavail, bsize } = statfsSync(nearestExisting(state_dir));
   const free = bavail * bsize;
-  const message = `${Math.floor(free / 1024 / 1024)} MiB free for the record`;
+  const message = `${Math.floor(free / 1024 / 1024)} MiB free for the state folder`;
   return { check: "space", outcome: free < LITTLE_SPACE_BYTES ? "warning" : "ok", message };
 }
 
@@ -206,10 +206,10 @@ function nearestExisting(path: string): string {
   return statSync(path, { throwIfNoEntry: false }) === undefined ? nearestExisting(dirname(path)) : path;
 }
 
-/** Looks at the service's store where there is one; makes none. */
+/** Checks the service's store if it exists; never creates one. */
 async function checkStore({ state_dir }: Workplace, { thorough = false }: CheckOptions): Promise<CheckResult> {
   const file = databaseFile(state_dir);
-  if (!existsSync(file)) return { check: "store", outcome: "ok", message: "no store yet; serve makes it" };
+  if (!existsSync(file)) return { check: "store", outcome: "ok", message: "no store yet; serve creates it" };
   try {
     return { check: "store", outcome: "ok", message: `${file}, ${inWords(await inspectStore(file, { thorough }))}` };
   } catch (error) {
@@ -220,9 +220,9 @@ async function checkStore({ state_dir }: Workplace, { thorough = false }: CheckO
 function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
   return [
     `${Math.ceil(bytes / 1024 / 1024)} MiB`,
-    looked ? "whole" : "too large to be looked through at a start (serve --check does)",
-    ...(pending.length === 0 ? [] : [`migration ${pending.join(", ")} is taken when it is opened`]),
-    ...(keepsCopy ? ["which keeps a copy of it beside it, since older versions cannot use it then"] : []),
+    looked ? "intact" : "too large to verify at startup (serve --check does)",
+    ...(pending.length === 0 ? [] : [`migration ${pending.join(", ")} runs when it is opened`]),
+    ...(keepsCopy ? ["which keeps a copy next to it, because older versions cannot open the migrated one"] : []),
   ].join(", ");
 }
 
@@ -247,12 +247,12 @@ function checkNotesHere({ roots, cwd, state_dir, configuration }: Workplace): Ch
   }
 }
 
-/** What every request begins with, and so what every turn costs at least. */
+/** The fixed part of every request, and so the minimum cost of every turn. */
 async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
   const check = "first request";
   try {
     const provider = await providerOf(place.configuration);
-    if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is asked" };
+    if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is used" };
     const runtime = await createRuntime({ ...plainOptions(place), looking: true });
     try {
       const measured = measureRequest({ provider, runtime, project: await readProject(place) });

@@ -1,18 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { findProgram, PROGRAMS } from "@autonous/runtime";
-import type { ProgramName } from "@autonous/runtime";
+import { findProgram, PROGRAMS } from "@autonous/runtime/internal";
+import type { ProgramName } from "@autonous/runtime/internal";
 import type { Print } from "../output/print.ts";
 
 interface Manager {
-  /** Absolute: what is on the path may be anybody's. */
+  /** Absolute, because PATH may contain folders that others can write to. */
   readonly program: string;
   readonly refresh?: readonly string[];
   readonly install: readonly string[];
   readonly packages: Readonly<Record<ProgramName, string>>;
 }
 
-/** Package managers, and what they call the programs. */
+/** Package managers and their package names. */
 // oxfmt-ignore
 const MANAGERS: readonly Manager[] = [
   { program: "/usr/bin/apt-get", refresh: ["update", "-qq"], install: ["install", "-y", "-qq"],   packages: { rg: "ripgrep", fd: "fd-find", bash: "bash", bwrap: "bubblewrap" } },
@@ -21,7 +21,7 @@ const MANAGERS: readonly Manager[] = [
   { program: "/sbin/apk",        install: ["add", "--quiet"],                                     packages: { rg: "ripgrep", fd: "fd",      bash: "bash", bwrap: "bubblewrap" } },
 ];
 
-/** Installs what is missing, showing what it runs. Gives what could not be installed, and why. */
+/** Installs missing programs and prints the commands it runs. Returns what could not be installed, and why. */
 export async function installMissing(roots: readonly string[], print: Print): Promise<readonly string[]> {
   const missing: ProgramName[] = [];
   for (const name of Object.keys(PROGRAMS) as ProgramName[]) {
@@ -29,10 +29,10 @@ export async function installMissing(roots: readonly string[], print: Print): Pr
   }
   if (missing.length === 0) return [];
   const manager = MANAGERS.find(({ program }) => existsSync(program));
-  if (manager === undefined) return missing.map((name) => `${name}: no package manager is known here`);
+  if (manager === undefined) return missing.map((name) => `${name}: no supported package manager found`);
   const asRoot = rightsPrefix();
   if (asRoot === undefined) {
-    return missing.map((name) => `${name}: this takes root; run as root: ${PROGRAMS[name].install}`);
+    return missing.map((name) => `${name}: needs root; run as root: ${PROGRAMS[name].install}`);
   }
   const packages = missing.map((name) => manager.packages[name]);
   const commands = [...(manager.refresh === undefined ? [] : [manager.refresh]), [...manager.install, ...packages]];
@@ -46,7 +46,7 @@ export async function installMissing(roots: readonly string[], print: Print): Pr
   return [];
 }
 
-/** What comes before a command so that it runs as root; undefined where that would take a password. */
+/** The prefix that runs a command as root; undefined if that needs a password. */
 function rightsPrefix(): readonly string[] | undefined {
   if (process.getuid?.() === 0) return [];
   const sudo = ["/usr/bin/sudo", "-n"] as const;

@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { createRuntime, makeVisible } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import { placeProblem, settingProblem } from "../../received/inbox-folder.ts";
 import { isStateFolderLocked, lockHolder } from "../../store/sqlite/state-lock.ts";
 import type { Check, CheckResult } from "./checks.ts";
@@ -10,10 +11,10 @@ import type { CheckOptions } from "./checks.ts";
 import { plainOptions } from "../session/open-runtime.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 
-/** What only a service needs. Each channel has one. */
+/** Checks for the service only; each channel adds its own. */
 const SERVICE_CHECKS: readonly Check[] = [checkLock, checkPort, checkLogs, checkInbox];
 
-/** The self-check of a start: what every command needs, and what only a service does. */
+/** The startup check of the service: the common checks and those for the service. */
 export async function checkService(place: Workplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
   const results = await Promise.all([
     checkAll(place, options),
@@ -22,11 +23,15 @@ export async function checkService(place: Workplace, options: CheckOptions = {})
   return results.flat();
 }
 
-/** A service that runs already is no fault: to look at the configuration that its next start gets is what this is for. */
+/** A running service is only a warning: users also check the configuration before a restart. */
 function checkLock({ state_dir }: Workplace): CheckResult {
   const check = "service";
-  if (!isHeld(state_dir)) return { check, outcome: "ok", message: "none runs on this state folder" };
-  return { check, outcome: "warning", message: `${lockHolder(state_dir)} serves from it: another start is refused` };
+  if (!isHeld(state_dir)) return { check, outcome: "ok", message: "not running on this state folder" };
+  return {
+    check,
+    outcome: "warning",
+    message: `${lockHolder(state_dir)} is already running on this state folder: a second start is refused`,
+  };
 }
 
 function isHeld(state_dir: string): boolean {
@@ -36,16 +41,16 @@ function isHeld(state_dir: string): boolean {
 async function checkPort({ state_dir, configuration }: Workplace): Promise<CheckResult> {
   const { http_port } = configuration.settings;
   const check = "port";
-  if (http_port === 0) return { check, outcome: "ok", message: "a free one is taken" };
+  if (http_port === 0) return { check, outcome: "ok", message: "a free port is chosen at startup" };
   const code = await tryPort(http_port);
   const address = `127.0.0.1:${http_port}`;
   if (code === undefined) return { check, outcome: "ok", message: `${address} is free` };
-  if (isHeld(state_dir)) return { check, outcome: "warning", message: `${address} is taken, by the service that runs` };
-  const why = code === "EACCES" ? "this user may not listen on it" : `another program has it (${code})`;
+  if (isHeld(state_dir)) return { check, outcome: "warning", message: `${address} is in use by the running service` };
+  const why = code === "EACCES" ? "this user may not listen on it" : `in use by another program (${code})`;
   return { check, outcome: "failed", message: `${address}: ${why}; set AUTONOUS_HTTP_PORT to a free port` };
 }
 
-/** Gives what the system has against it. */
+/** Returns the error code if the port cannot be used. */
 async function tryPort(port: number): Promise<string | undefined> {
   const server = createServer();
   return await new Promise((resolve) => {
@@ -54,7 +59,7 @@ async function tryPort(port: number): Promise<string | undefined> {
   });
 }
 
-/** The service runs without its log too; whoever looks for it should know. */
+/** Only a warning: the service also runs without a log file. */
 function checkLogs({ state_dir }: Workplace): CheckResult {
   const check = "logs";
   const folder = join(state_dir, "logs");
@@ -67,17 +72,17 @@ function checkLogs({ state_dir }: Workplace): CheckResult {
     return {
       check,
       outcome: "warning",
-      message: `"${folder}" cannot be written (${code}): nothing is logged to a file`,
+      message: `"${folder}" cannot be written (${code}): no log file is written`,
     };
   }
 }
 
-/** What is in the workspace keeps no service from starting: a task could have put it there. */
+/** Never fails because of the workspace's content: a task could have created it to block the start. */
 async function checkInbox(place: Workplace): Promise<CheckResult> {
   const { inbox_folder: folder, telegram_token, telegram_max_files } = place.configuration.settings;
   const check = "inbox";
   if (telegram_token === undefined || telegram_max_files === 0)
-    return { check, outcome: "ok", message: "off: no channel takes files" };
+    return { check, outcome: "ok", message: "off: no channel accepts files" };
   const inbox = { folder, cwd: place.cwd, roots: place.roots };
   const shown = `"${makeVisible(folder)}"`;
   const wrong = settingProblem(inbox);
@@ -85,7 +90,7 @@ async function checkInbox(place: Workplace): Promise<CheckResult> {
   const runtime = await createRuntime({ ...plainOptions(place), looking: true });
   try {
     const problem = await placeProblem(inbox, runtime);
-    if (problem === undefined) return { check, outcome: "ok", message: `files that people send go into ${shown}` };
+    if (problem === undefined) return { check, outcome: "ok", message: `files that users send are stored in ${shown}` };
     const way = "change that, or set AUTONOUS_INBOX_FOLDER to another folder";
     return { check, outcome: "warning", message: `${shown}: ${makeVisible(problem)}; ${way}` };
   } finally {
@@ -93,7 +98,7 @@ async function checkInbox(place: Workplace): Promise<CheckResult> {
   }
 }
 
-/** What whoever starts the service should know of the inbox, since its files would be refused one by one. */
+/** Warns at startup about a problem with the inbox, because every file sent to it would be refused. */
 export function noteInbox(checks: readonly CheckResult[], say: (line: string) => void): void {
   const found = checks.find(({ check, outcome }) => check === "inbox" && outcome === "warning");
   if (found !== undefined) say(`Inbox ${found.message}`);

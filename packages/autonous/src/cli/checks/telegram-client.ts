@@ -4,7 +4,7 @@ import type { Settings } from "../../config/settings.ts";
 
 type Given = Pick<Settings, "telegram_token" | "telegram_api_root">;
 
-/** Asks Telegram something, apart from the service. */
+/** Calls the Telegram API outside of the service. */
 export async function withClient<T>(
   { telegram_token: token = "", telegram_api_root: api_root }: Given,
   work: (client: TelegramClient) => Promise<T>,
@@ -17,7 +17,7 @@ export async function withClient<T>(
   }
 }
 
-/** Undefined where Telegram cannot be asked now. Throws `BadToken`. */
+/** Undefined if Telegram cannot be reached. Throws `BadToken`. */
 export async function findBotName(settings: Given): Promise<string | undefined> {
   return await withClient(settings, async (client) => {
     const asked = await askForBot(client);

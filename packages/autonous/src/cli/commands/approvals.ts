@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { redact } from "@autonous/runtime";
 import {
   APPROVAL_STATES,
   approvalAnswer,
@@ -7,11 +8,11 @@ import {
   isRunByCall,
   makeVisible,
   openApprovals,
-  redact,
   ruleFor,
   secretsOf,
-} from "@autonous/runtime";
-import type { Approval, ApprovalAnswer, ApprovalKeeper, ApprovalState, Grant } from "@autonous/runtime";
+} from "@autonous/runtime/internal";
+import type { ApprovalAnswer } from "@autonous/runtime";
+import type { Approval, ApprovalKeeper, ApprovalState, Grant } from "@autonous/runtime/internal";
 import { checkOffer } from "../../channels/words/check-offer.ts";
 import { openKeyboard } from "../../channels/terminal/keyboard.ts";
 import { requestLines } from "../../channels/terminal/request-lines.ts";
@@ -32,12 +33,12 @@ export async function list(input: CommandInput): Promise<ExitCode> {
   const { options, print } = input;
   const state = options["all"] === true ? undefined : ((options["state"] as string | undefined) ?? "pending");
   if (state !== undefined && !Object.hasOwn(APPROVAL_STATES, state))
-    throw new UsageError(`There is no state "${state}": it is one of ${Object.keys(APPROVAL_STATES).join(", ")}`);
+    throw new UsageError(`Invalid state "${state}" (one of ${Object.keys(APPROVAL_STATES).join(", ")})`);
   const found = await withKeepers(input, (keepers) =>
     fromAll(keepers, (keeper) => keeper.list(state === undefined ? {} : { state: state as ApprovalState })),
   );
   if (print.json) print.document(found);
-  else if (found.length === 0) print.note("Nothing waits for an answer");
+  else if (found.length === 0) print.note("No pending approvals");
   else
     print.text(table([["APPROVAL", "STATE", "UNTIL", "TOOL", "WHY"], ...found.map(toRow)], { width: print.textWidth }));
   return EXIT.done;
@@ -64,14 +65,14 @@ export async function show(input: CommandInput): Promise<ExitCode> {
 
 function offerLines({ request }: Approval, width: number | undefined): string {
   const rows = request.offers.map(({ offer, words }) => [`  --offer ${offer}`, words]);
-  return ["With --scope run or --scope session it counts for longer:", table(rows, { width })].join("\n");
+  return ["With --scope run or --scope session the approval lasts longer:", table(rows, { width })].join("\n");
 }
 
 /** `autonous approvals grant`. */
 export async function grant(input: CommandInput): Promise<ExitCode> {
   const { options } = input;
   const { scope = "call", offer } = options as { readonly scope?: string; readonly offer?: string };
-  if (!isScope(scope)) throw new UsageError(`There is no scope "${scope}": it is call, run or session`);
+  if (!isScope(scope)) throw new UsageError(`Invalid scope "${scope}" (one of call, run, session)`);
   const given = offer === undefined ? {} : { offer };
   return await answerOne(input, { answer: "grant", scope, ...given, ...reasonOf(input) });
 }
@@ -99,7 +100,7 @@ async function answerOne(input: CommandInput, answer: ApprovalAnswer): Promise<E
   });
   if (taken === undefined) throw noSuch(id);
   if (taken === "unconfirmed") {
-    print.note(`Nothing was granted: ${id} still waits`);
+    print.note(`Not granted: ${id} is still pending`);
     return EXIT.approval_needed;
   }
   if (print.json) print.document(taken);
@@ -107,7 +108,7 @@ async function answerOne(input: CommandInput, answer: ApprovalAnswer): Promise<E
   return taken.won ? EXIT.done : EXIT.failed;
 }
 
-/** A no gives nothing away and can come from a script. A yes is a person's, who has just seen what it is to. */
+/** Scripts may deny. Only a person may grant, after seeing the request. */
 function requirePerson(id: string): void {
   const why = whyNoPerson();
   if (why === undefined) return;
@@ -124,7 +125,7 @@ interface Wanted {
 
 async function isConfirmed({ request }: Approval, { answer, rule, signal }: Wanted): Promise<boolean> {
   const keyboard = openKeyboard();
-  if (keyboard === undefined) throw new UsageError("Cannot grant anything: the terminal cannot be opened to ask");
+  if (keyboard === undefined) throw new UsageError("Cannot grant: the terminal cannot be opened to ask");
   try {
     const screen = createScreen(process.stderr, process.env);
     const { scope = "call", offer } = answer;
@@ -133,7 +134,7 @@ async function isConfirmed({ request }: Approval, { answer, rule, signal }: Want
     const until = rule === undefined ? `for the rest of this ${scope}` : "from now on, as a rule";
     const about = longer === undefined ? "This call, once." : `This call, and ${until}: ${makeVisible(longer)}`;
     screen.print([...requestLines(request, { screen, whole: true, now: Date.now(), reserved: 0 }), about]);
-    keyboard.forget(); // what was typed before the question stood there is no answer to it
+    keyboard.forget(); // text typed before the question appeared is not an answer
     const typed = await keyboard.readLine({ prompt: 'Type "yes" to grant it: ', signal });
     return typed.kind === "line" && /^\s*yes\s*$/i.test(typed.text);
   } finally {
@@ -146,13 +147,13 @@ export async function grants(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
   const found = await withKeepers(input, (keepers) => fromAll(keepers, (keeper) => keeper.grants()));
   if (print.json) print.document(found);
-  else if (found.length === 0) print.note("No grant is in force");
+  else if (found.length === 0) print.note("No active grants");
   else print.text(table([["GRANT", "FOR", "WHAT", "BY"], ...found.map(toGrantRow)], { width: print.textWidth }));
   return EXIT.done;
 }
 
 function toGrantRow({ grant_id, scope, run_id, session, words, by, via, granted_at }: Grant): string[] {
-  const who = [by ?? "somebody", ...(via === null ? [] : [`(${via})`]), granted_at.replace(/\.\d+Z$/, "Z")].join(" ");
+  const who = [by ?? "unknown", ...(via === null ? [] : [`(${via})`]), granted_at.replace(/\.\d+Z$/, "Z")].join(" ");
   return [grant_id, scope === "run" ? run_id : session, words, who];
 }
 
@@ -163,15 +164,15 @@ export async function revoke(input: CommandInput): Promise<ExitCode> {
     const outcomes = await Promise.all(keepers.map((keeper) => keeper.revoke(id)));
     return outcomes.includes(true);
   });
-  if (!revoked) throw new UsageError(`There is no grant "${id}" in force; "autonous approvals grants" shows them`);
+  if (!revoked) throw new UsageError(`No active grant "${id}"; "autonous approvals grants" lists them`);
   if (input.print.json) input.print.document({ revoked: true });
-  input.print.note(`${id} counts no more`);
+  input.print.note(`Revoked ${id}`);
   return EXIT.done;
 }
 
 /**
- * Those of the service's where there is one, and those of the command line's runs. Of the service's the runs' folders
- * have copies; the store is the truth.
+ * The approvals of the service, if one exists, and of the command line's runs. The runs' folders contain copies of the
+ * service's approvals; the store is authoritative.
  */
 async function withKeepers<T>(
   input: CommandInput,
@@ -195,7 +196,7 @@ async function fromAll<T extends Approval | Grant>(
 ): Promise<readonly T[]> {
   const all = (await Promise.all(keepers.map(read))).flat();
   const each = [...new Map(all.toReversed().map((one) => [idIn(one), one])).values()];
-  return each.sort((one, other) => (idIn(one) < idIn(other) ? -1 : 1)); // ids begin with their time
+  return each.sort((one, other) => (idIn(one) < idIn(other) ? -1 : 1)); // ids start with a timestamp
 }
 
 function idIn(each: Approval | Grant): string {
@@ -217,11 +218,11 @@ async function findOne(keepers: readonly ApprovalKeeper[], id: string): Promise<
 
 function noSuch(id: string): UsageError {
   return new UsageError(
-    `There is no approval "${id}" here; "autonous approvals list" shows what waits, --state-dir looks elsewhere`,
+    `No approval "${id}" here; "autonous approvals list" shows pending ones, --state-dir selects another state folder`,
   );
 }
 
-/** A rule is as wide as its offer, however long the yes itself counts. */
+/** A rule covers its offer, whatever the scope of the approval itself. */
 function requireOffer({ request }: Approval, answer: ApprovalAnswer, isRule: boolean): void {
   const problem = checkOffer(request, isRule ? { ...answer, scope: "run" } : answer);
   if (problem !== undefined) throw new UsageError(problem);
@@ -236,11 +237,11 @@ function findRule({ request }: Approval, { offer }: ApprovalAnswer): Rule {
   const chosen = request.offers.find((each) => (offer === undefined ? each.offer !== "exact" : each.offer === offer));
   const rule = chosen === undefined ? undefined : ruleFor(chosen.pattern);
   if (chosen === undefined || rule === undefined)
-    throw new UsageError("There is no rule that means this call and little else; grant it for the run or the session");
+    throw new UsageError("No narrow rule exists for this call; grant it for the run or the session");
   return { words: chosen.words, rule };
 }
 
-/** Written first: whoever is told that it counts from now on finds it in force. */
+/** Written before the message, so that the rule is in force when it is announced. */
 function writeRule({ words, rule }: Rule): string {
   const lock = join(dirname(headsFolder()), "configuration.lock");
   return `From now on: ${words} (${holdingFile(lock, () => addRule(rule, process.env))})`;
@@ -258,12 +259,12 @@ function wordsOf({ request, state, answer, answered_at }: Approval): string {
   return `${request.approval_id} was ${verb}${scope}${by}${answered_at === undefined ? "" : ` at ${answered_at}`}${reason}`;
 }
 
-/** Kept with the answer, so it passes the redactor. */
+/** Redacted, because it is stored with the answer. */
 function reasonOf({ options }: CommandInput): { readonly reason?: string } {
   const { reason } = options as { readonly reason?: string };
   if (reason === undefined) return {};
   if (!approvalAnswer.shape.reason.safeParse(reason).success)
-    throw new UsageError("--reason is too long; 2,000 characters are enough");
+    throw new UsageError("--reason is too long (at most 2,000 characters)");
   return { reason: redact(reason, { known: secretsOf(process.env) }).text };
 }
 
@@ -275,7 +276,7 @@ function isScope(scope: string): scope is NonNullable<ApprovalAnswer["scope"]> {
   return scope === "call" || scope === "run" || scope === "session";
 }
 
-/** In a sandbox what is answered here is out of a command's reach; without one this is a courtesy. */
+/** In a sandbox, commands cannot reach approvals; without one, this check is only a safeguard against mistakes. */
 function refuseToCommands(): void {
   if (isRunByCall())
     throw new UsageError("A command that an agent runs cannot answer for a person; answer in a terminal of your own");

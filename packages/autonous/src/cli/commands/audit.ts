@@ -1,8 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { headsFolder, verifyAudit } from "@autonous/runtime";
-import type { AuditProblem, AuditRecord, AuditVerdict, RuntimeEvent } from "@autonous/runtime";
+import { verifyAudit } from "@autonous/runtime";
+import { headsFolder } from "@autonous/runtime/internal";
+import type { AuditVerdict, RuntimeEvent } from "@autonous/runtime";
+import type { AuditProblem, AuditRecord } from "@autonous/runtime/internal";
 import { argumentsText } from "../../channels/words/event-words.ts";
 import { cutTo } from "../../channels/words/width.ts";
 import { AUDIT_OUTCOMES, compileActors, outcomeOf } from "../../store/record/audit-filter.ts";
@@ -32,19 +34,19 @@ export async function verify(input: CommandInput): Promise<ExitCode> {
     return await verifyExport(input, path);
   const verdict =
     path === undefined ? await verifyPlace(findWorkplace(input).state_dir) : await verifyPath(existing(path));
-  // Where nothing was ever recorded the record is whole, but not in a folder that somebody names and that is not there.
+  // An empty record is intact, but a missing folder named by --state-dir is an error.
   if (verdict.ok && input.options["stateDir"] !== undefined) existing(findWorkplace(input).state_dir);
   if (print.json) print.document(verdict);
   for (const { run_id = "", seq, problem } of verdict.problems) print.text(`${run_id} record ${seq}: ${problem}`);
   for (const { run_id = "", seq, problem } of verdict.notes ?? [])
     print.text(`Note: ${run_id} record ${seq}: ${problem}`);
   for (const line of prunedLines(verdict)) print.text(line);
-  const { words, exit } = summaryOf(verdict, "record");
+  const { words, exit } = summaryOf(verdict, "Audit log");
   print.text(words);
   return exit;
 }
 
-/** An export, on any machine: its own chain and signature, the hash of each event, and the original record where it is here. */
+/** Verifies an export on any machine: chain, signature, event hashes, and the original record if it is available. */
 async function verifyExport(input: CommandInput, path: string): Promise<ExitCode> {
   const { print, options } = input;
   const wanted = options["key"] as string | undefined;
@@ -56,18 +58,20 @@ async function verifyExport(input: CommandInput, path: string): Promise<ExitCode
   if (print.json) print.document(verdict);
   for (const { seq, problem } of problems) print.text(`record ${seq}: ${problem}`);
   if (verdict.key !== undefined && wanted === undefined)
-    print.text(`Signed with key ${verdict.key}: compare it with what the sender tells, or give it as --key`);
+    print.text(
+      `Signed with key ${verdict.key}: compare it with the key that the sender published, or pass it as --key`,
+    );
   print.text(
     compared === 0
       ? `Not compared with the original record: none of its runs is in "${state_dir}"`
       : `Compared with the original record in "${state_dir}": ${count(compared, "event")}`,
   );
-  const { words, exit } = summaryOf(verdict, "export");
+  const { words, exit } = summaryOf(verdict, "Export");
   print.text(words);
   return exit;
 }
 
-/** Whether the events that an export names are those of the record that is here, run by run; runs of elsewhere are left out. */
+/** Compares the events of an export with the local record, run by run; skips runs that are not here. */
 async function compareWithRecord(
   state_dir: string,
   origins: EvidenceVerdict["origins"],
@@ -91,7 +95,7 @@ async function compareWithRecord(
         problems.push({
           seq,
           run_id,
-          problem: `event ${seq} of run "${run_id}" is not in the record here: it was cut`,
+          problem: `event ${seq} of run "${run_id}" is not in the record here: it was truncated`,
         });
     }
   } finally {
@@ -102,24 +106,24 @@ async function compareWithRecord(
 
 const MOST_PROBLEMS = 20;
 
-/** Run ids are the caller's: another event at its place may be that of another run of the same name. */
+/** Callers choose run ids, so a different event at this position may belong to another run of the same name. */
 function differenceOf(run_id: string, seq: number, isSame: boolean): AuditProblem {
-  const where = `event ${seq} of run "${run_id}" has another hash in the record here`;
+  const where = `event ${seq} of run "${run_id}" has a different hash in the record here`;
   return isSame
     ? { seq, run_id, problem: `${where}: one of the two was changed` }
-    : { seq, run_id, problem: `${where}: it is another run of the same name, or was rewritten`, kind: "unproven" };
+    : { seq, run_id, problem: `${where}: a different run of the same name, or rewritten`, kind: "unproven" };
 }
 
-/** Damage and what cannot be checked on this machine are different answers. */
+/** Distinguishes damage from what cannot be checked on this machine. */
 function summaryOf(
   { ok, problems, records }: AuditVerdict,
-  what: "record" | "export",
+  what: "Audit log" | "Export",
 ): { readonly words: string; readonly exit: ExitCode } {
-  if (ok) return { words: `The ${what} is whole: ${records} records`, exit: EXIT.done };
+  if (ok) return { words: `${what} OK: ${records} records, chain intact`, exit: EXIT.done };
   const found = `${count(problems.length, "problem")} in ${records} records`;
   if (problems.some(({ kind }) => kind !== "unproven"))
-    return { words: `The ${what} is damaged: ${found}`, exit: EXIT.failed };
-  return { words: `The ${what} is intact as far as this machine can check: ${found}`, exit: EXIT.unproven };
+    return { words: `${what} damaged: ${found}`, exit: EXIT.failed };
+  return { words: `${what} intact as far as this machine can check: ${found}`, exit: EXIT.unproven };
 }
 
 async function verifyPath(path: string): Promise<AuditVerdict> {
@@ -151,17 +155,16 @@ async function verifyPlace(state_dir: string): Promise<AuditVerdict> {
 function prunedLines({ pruned, problems }: AuditVerdict): string[] {
   if (pruned === undefined) return [];
   const isDamaged = problems.some(({ run_id = "" }) => run_id.startsWith("prune_"));
-  const chain = isDamaged ? "the chain of prunings is damaged" : "the chain of prunings is whole";
+  const chain = isDamaged ? "prune chain damaged" : "prune chain intact";
   const { runs, changes, first_ts, last_ts, restores } = pruned;
   const when = first_ts === last_ts ? `on ${last_ts}` : `from ${first_ts} to ${last_ts}`;
-  const changesToo = changes === 0 ? "" : ` and what took back ${count(changes, "change")}`;
-  const prunedThen =
-    last_ts === null ? [] : [`No longer kept: ${count(runs, "run")}${changesToo}, pruned ${when}; ${chain}`];
+  const changesToo = changes === 0 ? "" : ` and undo data of ${count(changes, "change")}`;
+  const prunedThen = last_ts === null ? [] : [`Pruned ${when}: ${count(runs, "run")}${changesToo}; ${chain}`];
   return [
     ...prunedThen,
     ...restores.map(
       ({ ts, made_at, lost_runs }) =>
-        `Put back on ${ts} from a backup of ${made_at}; what it lost is on record: ${count(lost_runs, "run")} that came after it`,
+        `Restored on ${ts} from a backup of ${made_at}; recorded loss: ${count(lost_runs, "run")} newer than the backup`,
     ),
   ];
 }
@@ -178,12 +181,12 @@ export async function show(input: CommandInput): Promise<ExitCode> {
   keepNewest(newest, limit);
   newest.reverse();
   if (print.json) print.document(newest);
-  else if (newest.length === 0) print.note("There is no such record");
+  else if (newest.length === 0) print.note("No matching record");
   else print.text(table([HEAD, ...newest.map(toRow)], { width: print.textWidth, fixed: 3, last: "cut" }));
   return EXIT.done;
 }
 
-/** Leaves the newest ones, oldest first. */
+/** Keeps the newest records, oldest first. */
 function keepNewest(records: RecordedAudit[], limit: number): void {
   records.sort((a, b) => Date.parse(a.ts_end) - Date.parse(b.ts_end));
   records.splice(0, records.length - limit);
@@ -210,7 +213,7 @@ export async function exportRecords(input: CommandInput): Promise<ExitCode> {
   const about = { filter: Object.fromEntries(chosen) as Record<string, string>, host: hostname() };
   const key = writer.end({ ...about, exported_at: new Date().toISOString() });
   await input.print.flushed();
-  input.signal.throwIfAborted(); // the reader went away: the output is incomplete, so no signature is reported
+  input.signal.throwIfAborted(); // the reader closed the output: it is incomplete, so no signature is reported
   if (key === undefined) input.print.note("No matching record; nothing was exported");
   else input.print.note(`Signed with key ${key}; check with: autonous audit verify --key ${key} <file>`);
   return EXIT.done;
@@ -239,11 +242,11 @@ function readFilter(options: CommandInput["options"]): (record: AuditRecord) => 
   const { tool, outcome, since } = options;
   const isBy = compileActors(options);
   if (outcome !== undefined && !AUDIT_OUTCOMES.includes(outcome as AuditOutcome)) {
-    throw new UsageError(`There is no outcome "${String(outcome)}": it is one of ${AUDIT_OUTCOMES.join(", ")}`);
+    throw new UsageError(`Invalid outcome "${String(outcome)}" (one of ${AUDIT_OUTCOMES.join(", ")})`);
   }
   const from = since === undefined ? undefined : Date.parse(String(since));
   if (Number.isNaN(from))
-    throw new UsageError(`"${String(since)}" is no time; write 2026-01-31 or 2026-01-31T12:00:00Z`);
+    throw new UsageError(`Invalid time "${String(since)}" (examples: 2026-01-31, 2026-01-31T12:00:00Z)`);
   return (record) =>
     isBy(record) &&
     (tool === undefined || record.tool === tool) &&

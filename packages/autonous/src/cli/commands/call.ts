@@ -1,4 +1,4 @@
-import { runPath } from "@autonous/runtime";
+import { runPath } from "@autonous/runtime/internal";
 import type { Runtime, RuntimeEvent, ToolCallInput } from "@autonous/runtime";
 import { attachedLines, createLiveView } from "../../channels/terminal/live-view.ts";
 import { createProgressView } from "../../channels/terminal/progress-view.ts";
@@ -13,7 +13,7 @@ import { findWorkplace } from "../session/open-runtime.ts";
 import { showResult } from "../output/show-result.ts";
 import { standardInput } from "../session/standard-input.ts";
 
-/** `autonous call`: one governed call, or one for each line of standard input. */
+/** `autonous call`: one governed call, or one per line of standard input. */
 export async function call(input: CommandInput): Promise<ExitCode> {
   const { args, print, signal } = input;
   const [name = "", text] = args;
@@ -22,7 +22,7 @@ export async function call(input: CommandInput): Promise<ExitCode> {
   const screen = stderrScreen();
   const view = createLiveView(screen);
   const onEvent = (event: RuntimeEvent): void => {
-    if (print.json) return; // the rest of it is the result
+    if (print.json) return; // the document already contains the result
     if (event.type === "display" || event.type === "todo") view.event(event);
     screen.print(attachedLines(event.payload, runPath(place.state_dir, event.run_id)));
   };
@@ -41,12 +41,12 @@ export async function call(input: CommandInput): Promise<ExitCode> {
   }
 }
 
-/** The arguments of one call from the command line. Anything that is JSON is passed on: the gate judges it. */
+/** The arguments of one call from the command line. Any JSON is passed on: the gate validates it. */
 export async function readArgs(text: string | undefined, signal: AbortSignal): Promise<unknown> {
   if (text === undefined) return {};
   const json = text === "-" ? await readAll(standardInput(signal)) : text;
-  const args = parseJson(json, "Cannot read the arguments: they are no JSON");
-  if ("problem" in args) throw new UsageError(`${args.problem}; write them like '{"path":"src"}'`);
+  const args = parseJson(json, "Cannot read the arguments: not valid JSON");
+  if ("problem" in args) throw new UsageError(`${args.problem}; example: '{"path":"src"}'`);
   return args.value;
 }
 
@@ -63,11 +63,11 @@ async function callLines(runtime: Runtime, { print, signal }: CommandInput): Pro
 
 interface LineRequest {
   readonly request: ToolCallInput;
-  /** Why the line is no request. */
+  /** Why the line is not a valid request. */
   readonly problem?: string;
 }
 
-/** A line as a request. A line that is none becomes one too, so that it is refused, answered and recorded like any other. */
+/** Turns a line into a request. Invalid lines too, so that they are refused, answered and recorded like any other. */
 export function requestOf(line: JsonLine): LineRequest {
   const none = { name: "", args: {} };
   if ("problem" in line) return { request: none, problem: line.problem };
@@ -75,6 +75,6 @@ export function requestOf(line: JsonLine): LineRequest {
   if (typeof name === "string" && (tool === undefined || tool === name)) {
     return { request: { args: {}, ...rest, name } };
   }
-  const given = { ...rest, name: "" } as ToolCallInput; // what it says of itself, such as its id, stays in the answer
+  const given = { ...rest, name: "" } as ToolCallInput; // other fields, such as its id, stay in the answer
   return { request: given, problem: 'The line has to name its tool: {"tool":"ls","args":{"path":"."}}' };
 }

@@ -15,14 +15,14 @@ import { noteMissingSandbox } from "../output/sandbox-notice.ts";
 import { listSessions } from "../session/sessions.ts";
 import { chooseProvider } from "./run.ts";
 
-/** `autonous chat`: one task after the other in the current folder, each knowing of those before. */
+/** `autonous chat`: an interactive conversation in the current folder. */
 export async function chat(input: CommandInput): Promise<ExitCode> {
   const place = findWorkplace(input);
   const limits = readLimits(input.options, place.configuration.settings);
   const provider = await chooseProvider(input, place);
   const before = await findBefore(place, input);
   await noteMissingSandbox(place, input.print.note);
-  // The whole chat is one run: a yes for the session and one for the run would be the same.
+  // The whole chat is one run, so the scopes "run" and "session" would mean the same.
   const about = { place, provider, limits, scopes: ["session"], taskOf: "chat" } as const;
   const open: Chat["open"] = (run_id) => openSession(input, { ...about, ...(run_id === undefined ? {} : { run_id }) });
   const { history, window } = before;
@@ -42,7 +42,7 @@ export async function chat(input: CommandInput): Promise<ExitCode> {
     return await converse(opened);
   } finally {
     await opened.session.close();
-    // However it ends. Without a message there is nothing to resume.
+    // However it ends. Without a message, nothing can be resumed.
     if (!input.print.json && opened.isBegun)
       input.print.note(`Resume: autonous chat --resume ${opened.session.runtime.run_id}`);
   }
@@ -52,7 +52,7 @@ async function findBefore(place: Workplace, { options }: CommandInput): Promise<
   const resume = options["resume"] as string | undefined;
   if (options["continue"] !== true)
     return resume === undefined ? NEW_CONVERSATION : await findConversation(place, resume);
-  if (resume !== undefined) throw new UsageError("--continue and --resume both say which chat to resume; give one");
+  if (resume !== undefined) throw new UsageError("--continue and --resume both choose a chat; use one of them");
   const [newest] = await listSessions(place.state_dir, { limit: 1, kind: "chat" });
   if (newest === undefined)
     throw new UsageError(
@@ -63,8 +63,8 @@ async function findBefore(place: Workplace, { options }: CommandInput): Promise<
 
 function greet({ print, session: { provider, runtime }, history }: Chat): void {
   if (!isatty(0)) return;
-  const which = history.length > 0 ? `Resumed ${runtime.run_id}, with` : "Talking to";
-  print.note(`${which} ${provider.name}. /help shows what can be typed; Ctrl-D ends.`);
+  const which = history.length > 0 ? `Resumed ${runtime.run_id}, with` : "Chat with";
+  print.note(`${which} ${provider.name}. /help lists commands; Ctrl-D exits.`);
 }
 
 async function converse(chat: Chat): Promise<ExitCode> {

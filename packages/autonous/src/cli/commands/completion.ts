@@ -1,4 +1,4 @@
-import { nearestNames } from "@autonous/runtime";
+import { nearestNames } from "@autonous/runtime/internal";
 import { COMMANDS } from "../all.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -13,7 +13,7 @@ const SCRIPTS: Readonly<Record<string, (table: CompletionTable) => string>> = {
   fish: fishScript,
 };
 
-/** `autonous completion`: a script that teaches a shell the commands and options. */
+/** `autonous completion`: a completion script for a shell. */
 export async function completion({ args, print }: CommandInput): Promise<ExitCode> {
   const [shell = ""] = args;
   const makeScript = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;

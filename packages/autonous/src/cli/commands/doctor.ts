@@ -11,7 +11,7 @@ import { lookForWorkplace } from "../session/open-runtime.ts";
 import type { Print } from "../output/print.ts";
 import { table } from "../output/table.ts";
 
-/** `autonous doctor`: the self-check, and every setting with where it came from. */
+/** `autonous doctor`: all checks, and every setting with its source. */
 export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
   const place = lookForWorkplace(input);
@@ -30,7 +30,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   return ok ? EXIT.done : EXIT.failed;
 }
 
-/** Which files were read, and what in them does not count. */
+/** The files that were read, and their parts that are not in force. */
 function filesOf({ files, refused }: Configuration): object {
   return {
     files: files.map(({ path, owner, trusted, read }) => ({
@@ -44,7 +44,7 @@ function filesOf({ files, refused }: Configuration): object {
   };
 }
 
-/** The checks alone, for a start that they stop. */
+/** Only the checks, for `serve --check`. */
 export function showChecks(checks: readonly CheckResult[], print: Print): void {
   if (print.json) print.document({ ok: isHealthy(checks), checks });
   print.text(checkTable(checks, print));

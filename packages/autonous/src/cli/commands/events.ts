@@ -1,4 +1,4 @@
-import { buildTree } from "@autonous/runtime";
+import { buildTree } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { cutTo } from "../../channels/words/width.ts";
 import { UsageError } from "../command.ts";
@@ -39,7 +39,7 @@ export async function tail(input: CommandInput): Promise<ExitCode> {
   try {
     const events = await tails.last(lines);
     show(events, print);
-    if (events.length === 0) print.note(`Nothing is on record in ${state_dir} yet`);
+    if (events.length === 0) print.note(`No events recorded in ${state_dir} yet`);
     while (options["follow"] === true) {
       await pause(LOOK_MS, signal);
       signal.throwIfAborted();
@@ -51,7 +51,7 @@ export async function tail(input: CommandInput): Promise<ExitCode> {
   }
 }
 
-/** Which events: all, a run's, or those of a task, which may share its run with others. */
+/** Which events to show: all, those of a run, or those of a task, which may share its run with others. */
 async function readChoice(
   { args, options }: CommandInput,
   state_dir: string,
@@ -63,12 +63,12 @@ async function readChoice(
   if (named.length > 1) throw new UsageError("Name one: a task or run, --run <run> or --task <task>");
   if (named[0] === undefined) return {};
   const run_id = await findRun(state_dir, named[0]);
-  if (run !== undefined && run_id !== run) throw new UsageError(`"${run}" is a task and no run: use --task`);
-  if (task !== undefined && run_id === task) throw new UsageError(`"${task}" is a run and no task: use --run`);
+  if (run !== undefined && run_id !== run) throw new UsageError(`"${run}" is a task, not a run: use --task`);
+  if (task !== undefined && run_id === task) throw new UsageError(`"${task}" is a run, not a task: use --run`);
   return { run_id, ...(task === undefined ? {} : { task_id: task }) };
 }
 
-/** Ends at once when somebody presses Ctrl-C. */
+/** Ends immediately on Ctrl-C. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { MemoryEntry, MemoryKeeper, MemoryPage } from "@autonous/runtime";
+import type { MemoryEntry, MemoryKeeper, MemoryPage } from "@autonous/runtime/internal";
 import { databaseFile, openStore } from "../../store/open-store.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -15,7 +15,7 @@ const NOTHING: MemoryPage = { entries: [], more: false };
 export async function list(input: CommandInput): Promise<ExitCode> {
   const limit = readLimit(input.options["limit"], 20);
   const page = await withMemory(input, NOTHING, (memory) => memory.list({ limit }));
-  return showPage(page, input, "Nothing is kept");
+  return showPage(page, input, "No memory entries");
 }
 
 /** `autonous memory search`. */
@@ -23,7 +23,7 @@ export async function search(input: CommandInput): Promise<ExitCode> {
   const limit = readLimit(input.options["limit"], 20);
   const query = input.args.join(" ");
   const page = await withMemory(input, NOTHING, (memory) => memory.search(query, { limit }));
-  return showPage(page, input, "No entry has all of these words");
+  return showPage(page, input, "No entry contains all of these words");
 }
 
 function showPage({ entries, more }: MemoryPage, { print }: CommandInput, none: string): ExitCode {
@@ -31,7 +31,7 @@ function showPage({ entries, more }: MemoryPage, { print }: CommandInput, none: 
   if (print.json) print.document(entries);
   else if (entries.length === 0) print.note(none);
   else print.text(table(rows, { width: print.textWidth, fixed: 2, last: "cut" }));
-  if (more) print.note(`There are more; --limit shows more than these ${entries.length}`);
+  if (more) print.note(`More entries: raise --limit (now ${entries.length})`);
   return EXIT.done;
 }
 
@@ -53,7 +53,7 @@ export async function show(input: CommandInput): Promise<ExitCode> {
   const facts = [
     ["entry", entry.id],
     ["title", entry.title],
-    ["made", timeOf(entry.created_at)],
+    ["created", timeOf(entry.created_at)],
     ["changed", timeOf(entry.updated_at)],
   ];
   print.text(`${table(facts, { width: print.textWidth })}\n\n${entry.knowledge}`);
@@ -67,15 +67,15 @@ export async function remove(input: CommandInput): Promise<ExitCode> {
   const removed = await withMemory(input, undefined, (memory) => memory.remove(id));
   if (removed === undefined) throw noEntry(id);
   if (print.json) print.document(removed);
-  print.note(`"${removed.title}" is deleted; it said: ${removed.knowledge}`);
+  print.note(`Deleted "${removed.title}": ${removed.knowledge}`);
   return EXIT.done;
 }
 
 function noEntry(id: string): UsageError {
-  return new UsageError(`There is no entry "${id}"; "autonous memory list" shows those that there are`);
+  return new UsageError(`No memory entry "${id}"; "autonous memory list" shows all entries`);
 }
 
-/** Makes nothing: a state folder without a store remembers nothing. */
+/** Creates nothing: a state folder without a store has no memory entries. */
 async function withMemory<T>(input: CommandInput, none: T, work: (memory: MemoryKeeper) => Promise<T>): Promise<T> {
   const file = databaseFile(findWorkplace(input).state_dir);
   if (!existsSync(file)) return none;

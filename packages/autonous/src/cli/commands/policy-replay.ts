@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import { createRuntime, isStorageRef, readOwnText, runPath } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { isStorageRef, readOwnText, runPath } from "@autonous/runtime/internal";
 import type { Decision, Runtime } from "@autonous/runtime";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -20,29 +21,29 @@ interface Difference {
   readonly now: Pick<Decision, "effect" | "rule" | "reason">;
 }
 
-/** What a replay found, in numbers and, as far as they are kept, one by one. */
+/** The findings of a replay: counts, and the first differences individually. */
 interface Findings {
   records: number;
   same: number;
   differ: number;
-  /** Refused before the policy was asked, so there is nothing to compare. */
+  /** Refused before the policy check, so nothing can be compared. */
   undecided: number;
-  /** The record does not tell enough to decide again, and why. */
+  /** Calls that cannot be decided again from the record, by reason. */
   readonly not_judged: Map<string, number>;
   readonly counts: Map<string, { readonly tool: string; readonly was: string; readonly now: string; count: number }>;
   readonly differences: Difference[];
 }
 
-/** Kept one by one; the numbers go on. */
+/** Differences kept individually; the counts include the rest. */
 const MAX_DIFFERENCES = 10_000;
 /** Shown to people. */
 const MAX_SHOWN = 50;
 
-/** `autonous policy replay`: recorded history under another policy. Runs nothing, and changes no record. */
+/** `autonous policy replay`: re-evaluates recorded calls with another policy. Runs nothing and changes no record. */
 export async function replay(input: CommandInput): Promise<ExitCode> {
   const { options, print, signal } = input;
   if (typeof options["config"] !== "string")
-    throw new UsageError("Name the configuration to try with --config <file>; it is written like your own");
+    throw new UsageError("Name the configuration to test with --config <file>; it has the same format as your own");
   const place = findWorkplace(input);
   const records = await Records.open(place.state_dir);
   const runtime = await createRuntime({ ...(await runtimeOptions(place, input.print)), looking: true });
@@ -101,7 +102,7 @@ function tell(
   if (found.differences.length < MAX_DIFFERENCES) found.differences.push({ run_id, tool_call_id, tool, was, now });
 }
 
-/** Problems may name what is in the records; the kinds are few, and the others are counted together. */
+/** Problem texts may contain recorded values, so their number is bounded; further ones are counted together. */
 const MAX_PROBLEMS = 1000;
 const OTHER_PROBLEMS = "for other reasons";
 
@@ -110,17 +111,16 @@ function countProblem({ not_judged }: Findings, problem: string): void {
   not_judged.set(key, (not_judged.get(key) ?? 0) + 1);
 }
 
-/** Long arguments stand in the record as an excerpt, and whole beside it. */
+/** The record has an excerpt of long arguments; the full text is stored separately. */
 function withWholeParams(record: RecordedAudit, state_dir: string): RecordedAudit | { readonly problem: string } {
   const { storage_ref, excerpt, sha256 } = Object(record.params) as Readonly<Record<string, unknown>>;
   if (typeof excerpt !== "string" || typeof storage_ref !== "string" || !isStorageRef(storage_ref)) return record;
   try {
     const text = readOwnText(join(runPath(state_dir, record.run_id), storage_ref));
-    if (hash("sha256", text, "hex") !== sha256)
-      return { problem: "Its arguments were changed since they were recorded" };
+    if (hash("sha256", text, "hex") !== sha256) return { problem: "Its stored arguments were changed" };
     return { ...record, params: JSON.parse(text) as unknown };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { problem: "Its arguments are no longer kept" };
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { problem: "Its stored arguments were pruned" };
     throw error;
   }
 }
@@ -152,8 +152,8 @@ function report(found: Findings, print: Print): void {
     if (differ > shown.length) print.text(`… and ${differ - shown.length} more; --json has them`);
     print.text("");
   }
-  for (const { problem, count } of problems.slice(0, MAX_SHOWN)) print.note(`${count} cannot be judged: ${problem}`);
-  print.text(`${records} call${records === 1 ? "" : "s"}: ${differ} would be decided otherwise, ${same} the same`);
+  for (const { problem, count } of problems.slice(0, MAX_SHOWN)) print.note(`${count} cannot be decided: ${problem}`);
+  print.text(`${records} call${records === 1 ? "" : "s"}: ${differ} would be decided differently, ${same} the same`);
   const rest = records - differ - same;
-  if (rest > 0) print.text(`${rest} were refused before the policy was asked, or cannot be judged from the record`);
+  if (rest > 0) print.text(`${rest} were refused before the policy check, or cannot be decided from the record`);
 }

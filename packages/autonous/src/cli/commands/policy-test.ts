@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
-import { makeVisible, parseStrictJson } from "@autonous/runtime";
+import { makeVisible, parseStrictJson } from "@autonous/runtime/internal";
 import type { Decision, Runtime, ToolCallInput } from "@autonous/runtime";
 import { wrap } from "../../channels/words/width.ts";
 import { UsageError } from "../command.ts";
@@ -13,7 +13,7 @@ import type { Print } from "../output/print.ts";
 import { standardInput } from "../session/standard-input.ts";
 import { requestOf } from "./call.ts";
 
-/** What a case may say of the decision; what it does not say is not held against it. */
+/** The fields that a case can check; missing ones are not checked. */
 const EXPECTED = ["effect", "code", "rule"] as const;
 type Expected = Partial<Pick<Decision, (typeof EXPECTED)[number]>>;
 
@@ -80,7 +80,7 @@ function wordsOf(of: Expected): string {
   return EXPECTED.flatMap((field) => (of[field] === undefined ? [] : [of[field]])).join(" by ");
 }
 
-/** Throws with everything that is wrong with the file: a case that is not understood checks nothing. */
+/** Throws one error with all problems of the file: an invalid case would check nothing. */
 async function readCases(file: string, signal: AbortSignal): Promise<readonly Case[]> {
   const cases: Case[] = [];
   const problems: string[] = [];
@@ -90,7 +90,7 @@ async function readCases(file: string, signal: AbortSignal): Promise<readonly Ca
     else cases.push(read);
   }
   if (problems.length > 0) throw new UsageError(`Cannot use "${file}":\n${problems.slice(0, 20).join("\n")}`);
-  if (cases.length === 0) throw new UsageError(`There is no case in "${file}"; one is a line such as ${EXAMPLE}`);
+  if (cases.length === 0) throw new UsageError(`No cases in "${file}"; write one per line, such as ${EXAMPLE}`);
   return cases;
 }
 
@@ -104,7 +104,8 @@ function readCase(value: unknown, line: number): Case | { readonly problem: stri
   if (!EFFECTS.has(expected["effect"]))
     return { problem: `"expect" has to be ALLOW, DENY or REQUIRE_CONFIRMATION, or {"effect":…,"code":…,"rule":…}` };
   const unknown = Object.keys(expected).find((field) => !(EXPECTED as readonly string[]).includes(field));
-  if (unknown !== undefined) return { problem: `"expect" has no "${unknown}": it is of ${EXPECTED.join(", ")}` };
+  if (unknown !== undefined)
+    return { problem: `unknown field "${unknown}" in "expect" (known: ${EXPECTED.join(", ")})` };
   const { request, problem } = requestOf({ value: call });
   if (problem !== undefined) return { problem };
   return {
@@ -122,7 +123,7 @@ interface Line {
   readonly problem?: string;
 }
 
-/** One case a line, or one JSON list of them. */
+/** One case per line, or one JSON list of cases. */
 async function* readLines(file: string, signal: AbortSignal): AsyncIterable<Line> {
   const text = await readText(file, signal);
   if (text.trimStart().startsWith("[")) {
@@ -152,6 +153,8 @@ function parseList(text: string, file: string): readonly unknown[] {
   try {
     return parseStrictJson(text) as readonly unknown[];
   } catch (error) {
-    throw new UsageError(`Cannot use "${file}": it begins like a JSON list, and is none (${(error as Error).message})`);
+    throw new UsageError(
+      `Cannot use "${file}": it starts like a JSON list but is not valid JSON (${(error as Error).message})`,
+    );
   }
 }

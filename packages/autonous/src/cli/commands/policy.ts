@@ -10,7 +10,7 @@ import { standardInput } from "../session/standard-input.ts";
 import { table } from "../output/table.ts";
 import { readArgs, requestOf } from "./call.ts";
 
-/** `autonous policy explain`: the decision on a call that is not made. */
+/** `autonous policy explain`: shows the decision on a call without making it. */
 export async function explain(input: CommandInput): Promise<ExitCode> {
   const { args, print, signal } = input;
   const [name = "", text] = args;
@@ -41,7 +41,7 @@ async function explainLines(runtime: Runtime, { print, signal }: CommandInput): 
   return EXIT.done;
 }
 
-/** Tables of expected decisions can be asked about as they are: what a line expects, and why, is no part of the call. */
+/** Accepts files of `policy test` too: drops the expectation and comment, which are not part of the call. */
 function withoutRemarks(line: JsonLine): JsonLine {
   if ("problem" in line || typeof line.value !== "object" || line.value === null) return line;
   const { expect: _, about: __, ...value } = line.value as Readonly<Record<string, unknown>>;

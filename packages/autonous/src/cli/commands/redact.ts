@@ -1,5 +1,6 @@
 import { pipeline } from "node:stream/promises";
-import { createRedactStream, redact, secretsOf } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
+import { createRedactStream, secretsOf } from "@autonous/runtime/internal";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";

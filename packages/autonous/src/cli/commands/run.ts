@@ -1,4 +1,5 @@
-import { ERRORS, redact, secretsOf } from "@autonous/runtime";
+import { ERRORS, redact } from "@autonous/runtime";
+import { secretsOf } from "@autonous/runtime/internal";
 import { CUT_NOTE } from "../../agent/replies/answer-pieces.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
 import { REASONS } from "../../model/failures/failure.ts";
@@ -19,7 +20,7 @@ import { findRecordedRun, historyOf } from "../records/recorded-tasks.ts";
 import { noteMissingSandbox } from "../output/sandbox-notice.ts";
 import { count, usageText } from "../usage.ts";
 
-/** `autonous run`: one task in the current folder. What happens as it happens, then the answer. */
+/** `autonous run`: one task in the current folder. Shows live progress, then the answer. */
 export async function run(input: CommandInput): Promise<ExitCode> {
   const { args, options, print } = input;
   const resume = options["resume"] as string | undefined;
@@ -60,31 +61,31 @@ interface Wanted {
 
 function checkWords(text: string, resume: string | undefined): void {
   if (resume === undefined && text.trim() === "")
-    throw new UsageError('The task is empty; say what to do, such as autonous run "/ls ."');
+    throw new UsageError('The task is empty; give one, such as autonous run "/ls ."');
   if (resume !== undefined && text.trim() !== "")
     throw new UsageError(
-      `--resume goes on with the task that the run has; to say more, use autonous chat --resume ${resume}`,
+      `--resume continues the run's own task; to add a message, use autonous chat --resume ${resume}`,
     );
 }
 
-/** As the command line names it, else the configuration. */
+/** The model of the command line, else of the configuration. */
 export async function chooseProvider({ options }: CommandInput, { configuration }: Workplace): Promise<ModelProvider> {
   return await providerOf(configuration, options["model"] as string | undefined);
 }
 
-/** `-` alone: the task itself is piped in. Else what is piped in belongs to it. */
+/** `-` alone: the task itself is piped in. Otherwise piped input is attached to the task. */
 async function newTask({ args, print, signal }: CommandInput, provider: ModelProvider): Promise<Wanted> {
   const text = args.join(" ");
   const piped = await readPiped({ signal, note: print.note });
   if (text === "-") {
-    if (piped.text.trim() === "") throw new UsageError("The task is empty: nothing came on standard input");
-    if (piped.isCut) throw new UsageError("The task on standard input is too long; put what it is about into a file");
+    if (piped.text.trim() === "") throw new UsageError("The task is empty: standard input has no text");
+    if (piped.isCut) throw new UsageError("The task on standard input is too long; put the data into a file");
     return { task: { text: piped.text } };
   }
-  // Redacted before it is quoted: a key over several lines is not known by its lines.
+  // Redact before quoting: a multi-line key is not recognised line by line.
   const context = { ...piped, text: redact(piped.text, { known: secretsOf(process.env) }).text };
   if (provider.name !== "direct") return { task: { text: withContext(text, context) } };
-  if (piped.text !== "") print.note("What was piped in is not used: there is no model to read it (AUTONOUS_MODEL)");
+  if (piped.text !== "") print.note("Piped input is ignored: no model is configured to read it (AUTONOUS_MODEL)");
   return { task: { text } };
 }
 
@@ -97,13 +98,13 @@ async function recordedTask({ state_dir }: Workplace, id: string): Promise<Wante
 }
 
 function exitCodeFor({ outcome, unasked, error }: Asked): ExitCode {
-  // The model was told, and made of it what it could: a script that started it has to know all the same.
+  // The model handled the refusals, but the calling script has to know about them too.
   if (outcome === "completed") return unasked.length === 0 ? EXIT.done : EXIT.approval_needed;
   if (outcome === "parked") return EXIT.approval_needed;
   return outcome === "cancelled" ? EXIT.interrupted : exitCodeOf(error?.code ?? "InternalError");
 }
 
-/** What a task came to: one document for programs; for people the answer, unless they have read it as it came. */
+/** Reports the outcome: one document for programs; for people the answer, unless it was already shown live. */
 export async function report(asked: Asked, session: AgentSession, print: Print): Promise<void> {
   const { runtime, view, provider } = session;
   const { outcome, answer, error, turns, calls, unasked, usage, model } = asked;
@@ -126,13 +127,13 @@ export async function report(asked: Asked, session: AgentSession, print: Print):
     await printAnswer(answer, provider, print);
   else if (asked.cut === true) print.note(CUT_NOTE);
   if (unasked.length > 0)
-    print.note(`${count(unasked.length, "call")} needed approval, and nobody was asked: see above`);
+    print.note(`${count(unasked.length, "call")} needed approval, but no one could be asked: see above`);
   if (error === undefined) return;
   print.note(`${error.code}: ${error.message}`);
   print.note(error.reason === undefined ? ERRORS[error.code].hint : REASONS[error.reason].hint);
 }
 
-/** At a terminal with colours as Markdown; elsewhere as it is. So is what `direct` gives: lines that a call printed. */
+/** Renders Markdown at a terminal with colours; otherwise prints the raw text, as for `direct`, whose answer is call output. */
 async function printAnswer(answer: string, { name }: ModelProvider, print: Print): Promise<void> {
   const screen = createScreen(process.stdout, process.env);
   if (name === "direct" || screen.columns === undefined || !screen.colours) return print.text(answer);

@@ -3,7 +3,7 @@ import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 
-/** `autonous policy schema`: what configuration files may hold, for editors. JSON either way: it is a document. */
+/** `autonous policy schema`: the schema of configuration files, for editors. Always JSON, with or without --json. */
 export async function schema({ print }: CommandInput): Promise<ExitCode> {
   const document = makeConfigurationSchema();
   if (print.json) print.document(document);

@@ -35,7 +35,7 @@ test("a start that is refused because a service runs leaves that service's worke
   onTestFinished(() => void serve.kill("SIGKILL"));
   const [said, [code]] = await Promise.all([text(serve.stderr), once(serve, "exit")]);
 
-  expect(said).toContain(`Cannot serve from "${state_dir}": the process ${process.pid} does already`);
+  expect(said).toContain(`Cannot serve from "${state_dir}": the process ${process.pid} already serves from it`);
   expect(code).not.toBe(0);
   expect(worker).toMatchObject({ exitCode: null, signalCode: null });
 });

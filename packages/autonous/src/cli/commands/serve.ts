@@ -15,7 +15,7 @@ import { noteMissingSandbox } from "../output/sandbox-notice.ts";
 import { checkService, noteInbox } from "../checks/service-checks.ts";
 import { showChecks } from "./doctor.ts";
 
-/** `autonous serve`: the service, until it is told to stop. */
+/** `autonous serve`: runs the service until it is stopped. */
 export async function serve(input: CommandInput): Promise<ExitCode> {
   const { print, options } = input;
   const place = findWorkplace(input);
@@ -25,8 +25,8 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
     );
   }
   const isCheck = options["check"] === true;
-  // Before the checks: the store may be locked by one. Under a service that runs there are none, only workers that look
-  // like it from here: the supervisor has another number in another container.
+  // Before the checks, because an orphan may lock the store. Not under a running service: its workers can look
+  // like orphans from here, since their supervisor has a different pid in another container.
   if (!isCheck && !isStateFolderLocked(place.state_dir)) endOrphans(place.state_dir);
   const checks = await checkService(place, { thorough: isCheck });
   const hasFailed = checks.some((check) => check.outcome === "failed");
@@ -37,12 +37,12 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   return await serveUntilStopped(place, input);
 }
 
-/** All that keeps the service from starting, at once. */
+/** Lists everything that prevents the start. */
 function tellFailed(checks: readonly CheckResult[], print: CommandInput["print"]): void {
   if (print.json) return showChecks(checks, print);
   const failed = checks.filter(({ outcome }) => outcome === "failed");
   const lines = failed.map(({ check, message }) => `  ${check}: ${message}`);
-  print.note(["Cannot serve:", ...lines, "autonous serve --check shows all that was checked"].join("\n"));
+  print.note(["Cannot serve:", ...lines, "autonous serve --check shows all checks"].join("\n"));
 }
 
 async function serveUntilStopped(place: Workplace, { print, signal }: CommandInput): Promise<ExitCode> {
@@ -53,7 +53,7 @@ async function serveUntilStopped(place: Workplace, { print, signal }: CommandInp
   if (!hasTerminal()) process.on("SIGHUP", () => service.restartWorker());
   await stopped;
   const { drain_seconds } = place.configuration.settings;
-  print.note(`Stopping: tasks in hand have ${drain_seconds} seconds to be finished. Once more to stop at once`);
+  print.note(`Shutting down: up to ${drain_seconds} s for running tasks. Repeat to force.`);
   let isForced = false;
   endAfter(drain_seconds * 1000 + CLOSE_MS);
   const force = (): void => {
@@ -66,7 +66,7 @@ async function serveUntilStopped(place: Workplace, { print, signal }: CommandInp
   return isForced ? EXIT.interrupted : EXIT.done;
 }
 
-/** How long the last replies and readers have once the worker is gone. All is on record: what hangs may be cut off. */
+/** Time for the last replies and readers after the worker exits. Everything is recorded, so the rest may be cut off. */
 const CLOSE_MS = 10_000;
 const FORCED_CLOSE_MS = 2000;
 
@@ -96,7 +96,7 @@ function announce(
   print.text(`Serving ${roots.join(", ")} on ${url} (model ${model}, profile ${profile}). Try it:\n\n  ${curl}\n`);
 }
 
-/** By a person or the system. That nobody reads our remarks any more, which aborts `signal` too, is no reason to stop. */
+/** Stopped by the user or the system. Broken output, which also aborts `signal`, does not stop the service. */
 async function whenStopped(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const names = hasTerminal() ? (["SIGINT", "SIGTERM", "SIGHUP"] as const) : (["SIGINT", "SIGTERM"] as const);
@@ -105,7 +105,7 @@ async function whenStopped(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** To a service in a terminal SIGHUP says that the terminal is gone; to any other, to read its configuration again. */
+/** With a terminal, SIGHUP means that the terminal was closed; without one, it reloads the configuration. */
 function hasTerminal(): boolean {
   return process.stdin.isTTY || process.stderr.isTTY;
 }

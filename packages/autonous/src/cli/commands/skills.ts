@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { createRuntime, listSkills, makeVisible, makeVisibleLines, nearestNames, redact } from "@autonous/runtime";
-import type { SkillEntry, SkillIndex } from "@autonous/runtime";
+import { createRuntime, redact } from "@autonous/runtime";
+import { listSkills, makeVisible, makeVisibleLines, nearestNames } from "@autonous/runtime/internal";
+import type { SkillEntry, SkillIndex } from "@autonous/runtime/internal";
 import { cutTo } from "../../channels/words/width.ts";
 import { readTexts } from "../../config/thing-texts.ts";
 import { UsageError } from "../command.ts";
@@ -14,7 +15,7 @@ import { oneLine, wrapLines } from "../output/text-lines.ts";
 import { skillDetails } from "../trust/trust-details.ts";
 import { count } from "../usage.ts";
 
-/** `autonous skills`: what was found, whether it is trusted, and what is broken. With a name: one of them in full. */
+/** `autonous skills`: found skills, whether each is trusted or broken. With a name: one skill in full. */
 export async function skills(input: CommandInput): Promise<ExitCode> {
   const { print, args } = input;
   const place = findWorkplace(input);
@@ -34,9 +35,7 @@ export async function skills(input: CommandInput): Promise<ExitCode> {
     print.note("Details: autonous skills <name>");
   }
   if (index.skills.some(({ trusted }) => !trusted))
-    print.note(
-      "Skills that wait for trust came with the workspace. Look at them and trust them: autonous policy trust",
-    );
+    print.note("Untrusted skills came with the workspace. Review and trust them: autonous policy trust");
   for (const problem of index.problems) print.note(problem);
   return EXIT.done;
 }
@@ -75,7 +74,7 @@ interface Shown {
   readonly input: CommandInput;
 }
 
-/** Its text too: a person who decides about it has to see it. */
+/** Includes the text, because the user has to see it to decide about trust. */
 async function showOne(name: string, { index, place, input: { print } }: Shown): Promise<ExitCode> {
   const all = [...index.skills, ...index.shadowed.map(({ skill }) => skill)];
   const found = all.filter((skill) => skill.name === name || skill.aliases.includes(name));
@@ -86,7 +85,7 @@ async function showOne(name: string, { index, place, input: { print } }: Shown):
       all.map((each) => each.name),
     );
     const next = meant === undefined ? "autonous skills lists them" : `did you mean ${JSON.stringify(meant)}?`;
-    throw new UsageError(`There is no skill ${JSON.stringify(name)}; ${next}`);
+    throw new UsageError(`Unknown skill ${JSON.stringify(name)}; ${next}`);
   }
   const documents = await Promise.all(
     found.map(async (skill) => ({ ...skill, ...(await moreOf(skill, { index, place })) })),
@@ -104,20 +103,20 @@ async function showOne(name: string, { index, place, input: { print } }: Shown):
   ].map(makeVisible);
   print.text(wrapLines(lines, print.textWidth).join("\n"));
   for (const { text, folder, skill_md } of documents) {
-    if (text === null) print.note(`The text of "${join(folder, skill_md)}" is not shown: it is long, or just changed`);
+    if (text === null) print.note(`The text of "${join(folder, skill_md)}" is not shown: too long, or just changed`);
     else print.text(`\n${makeVisibleLines(text)}`);
   }
   return EXIT.done;
 }
 
 interface More {
-  /** Of SKILL.md, redacted. Null: it cannot be shown. */
+  /** The text of SKILL.md, redacted. Null: it cannot be shown. */
   readonly text: string | null;
-  /** Of one that restricts and is trusted: the tools that are left. */
+  /** Trusted skills with a restriction only: the remaining tools. */
   readonly tools_left?: readonly string[];
 }
 
-/** A name means the first skill of that name: what another one leaves is not known by it. */
+/** A name selects the first skill of that name, so the remaining tools of a shadowed one are unknown. */
 async function moreOf(skill: SkillEntry, { index, place }: Pick<Shown, "index" | "place">): Promise<More> {
   const { folder: path, files, skill_md, allowed_tools, trusted } = skill;
   const [text] = Object.values(
@@ -139,7 +138,7 @@ function linesOf(skill: SkillEntry & More): readonly string[] {
     `${name} (${source}, ${stateOf(skill)}): ${folder}`,
     `  ${oneLine(description)}`,
     ...(aliases.length === 0 ? [] : [`  also called ${aliases.join(", ")}`]),
-    ...(disable_model_invocation ? ["  not offered to the model: name it with --skill"] : []),
+    ...(disable_model_invocation ? ["  not offered to the model: select it with --skill"] : []),
     ...skillDetails(skill),
     ...(tools_left === undefined ? [] : [`  leaves these tools: ${tools_left.join(", ") || "none"}`]),
   ];

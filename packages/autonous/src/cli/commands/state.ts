@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { adoptOldState, isRunByCall, openState } from "@autonous/runtime";
+import { adoptOldState, isRunByCall, openState } from "@autonous/runtime/internal";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -9,7 +9,7 @@ import { lookForWorkplace } from "../session/open-runtime.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 import { readTypedLine } from "../session/standard-input.ts";
 
-/** `autonous state show`: the path alone, for scripts. Makes nothing. */
+/** `autonous state show`: prints only the path, for scripts. Creates nothing. */
 // oxlint-disable-next-line typescript/require-await -- every command is a promise
 export async function showState(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
@@ -20,7 +20,7 @@ export async function showState(input: CommandInput): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** `autonous state adopt`: a person says that a state folder without a mark is theirs. All other checks stay. */
+/** `autonous state adopt`: the user declares an unmarked state folder as their own. All other checks still apply. */
 export async function adoptState(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
   const place = lookForWorkplace(input);
@@ -28,7 +28,7 @@ export async function adoptState(input: CommandInput): Promise<ExitCode> {
   if (input.args[0] !== undefined) return await adoptOld(resolve(input.args[0]), place, input);
   if (state_problem === undefined) {
     if (print.json) print.document({ ok: true, state_dir, adopted: false });
-    print.note(`Nothing to adopt: "${state_dir}" can be used as it is`);
+    print.note(`Nothing to adopt: "${state_dir}" can already be used`);
     return EXIT.done;
   }
   if (isRunByCall()) throw new UsageError("Cannot adopt a state folder from inside a tool call: only a person can");
@@ -40,7 +40,7 @@ export async function adoptState(input: CommandInput): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** Moves old state: of an earlier version, or of a workspace that was moved. */
+/** Moves old state: from an earlier version, or of a workspace that was moved. */
 async function adoptOld(
   from: string,
   { state_dir, opened, state_is_named }: Workplace,
@@ -48,7 +48,7 @@ async function adoptOld(
 ): Promise<ExitCode> {
   const { print } = input;
   if (isRunByCall()) throw new UsageError("Cannot adopt a state folder from inside a tool call: only a person can");
-  if (!existsSync(from)) throw new UsageError(`There is no folder "${from}"`);
+  if (!existsSync(from)) throw new UsageError(`The folder "${from}" does not exist`);
   if (!(await isAgreed(from, input))) return EXIT.approval_needed;
   const named = state_is_named === true ? { state_dir } : {};
   const problem = adoptOldState(from, { workspace: process.cwd(), roots: opened, ...named });
@@ -60,11 +60,11 @@ async function adoptOld(
 
 async function isAgreed(folder: string, { options, print, signal }: CommandInput): Promise<boolean> {
   if (options["yes"] === true) return true;
-  const what = `Everything in "${folder}" is believed from now on: queued tasks run, approvals count, its token lets its owner in`;
+  const what = `Everything in "${folder}" will be trusted: queued tasks run, approvals apply, and its HTTP token grants access`;
   if (!process.stdin.isTTY) {
     print.note(`${what}.\nNot adopted: run this at a terminal, or add --yes if you know where the folder comes from`);
     return false;
   }
-  print.note(`${what}. Type yes if you made this folder yourself:`);
+  print.note(`${what}. Type yes if you created this folder yourself:`);
   return (await readTypedLine(signal)).trim() === "yes";
 }

@@ -22,7 +22,7 @@ export async function list(input: CommandInput): Promise<ExitCode> {
   const limit = readLimit(options["limit"], 20);
   const { state, chat } = options;
   if (state !== undefined && !isTaskState(String(state))) {
-    throw new UsageError(`There is no state "${String(state)}": it is one of ${TASK_STATE_NAMES.join(", ")}`);
+    throw new UsageError(`Invalid state "${String(state)}" (one of ${TASK_STATE_NAMES.join(", ")})`);
   }
   const { tasks } = await withStore(input, (store) =>
     store.tasks.list({
@@ -31,9 +31,9 @@ export async function list(input: CommandInput): Promise<ExitCode> {
       ...(chat === undefined ? {} : { lane: laneOf(String(chat)) }),
     }),
   );
-  const rows = [["TASK", "MADE", "STATE", "CHAT", "TEXT"], ...tasks.map(toRow)];
+  const rows = [["TASK", "CREATED", "STATE", "CHAT", "TEXT"], ...tasks.map(toRow)];
   if (print.json) print.document(tasks);
-  else if (tasks.length === 0) print.note("There is no such task");
+  else if (tasks.length === 0) print.note("No matching task");
   else print.text(table(rows, { width: print.textWidth, fixed: 3, last: "cut" }));
   return EXIT.done;
 }
@@ -85,7 +85,7 @@ export async function show(input: CommandInput): Promise<ExitCode> {
 
 function forgottenText({ events, first_ts, last_ts, forgotten_at }: ForgottenRun): string {
   const when = new Date(forgotten_at).toISOString();
-  return `Its record is no longer kept: ${events} events from ${first_ts ?? "?"} to ${last_ts ?? "?"}, pruned on ${when}`;
+  return `Its record was pruned on ${when}: ${events} events from ${first_ts ?? "?"} to ${last_ts ?? "?"}`;
 }
 
 /** `autonous tasks cancel`. */
@@ -110,15 +110,15 @@ export async function drop(input: CommandInput): Promise<ExitCode> {
 
 type Action = "cancel" | "retry" | "resend" | "drop";
 
-/** What is said of each task, by what was asked and what became of it. */
+/** The message per task, by action and outcome. */
 const SAID: Readonly<Record<Action, Readonly<Record<"done" | "stopping", string>>>> = {
-  cancel: { done: "was cancelled", stopping: "is stopped as soon as its worker sees it, within a second or so" },
-  retry: { done: "is in the queue again", stopping: "is in the queue again" },
-  resend: { done: "is sent again", stopping: "is sent again" },
-  drop: { done: "was dropped; its record stays", stopping: "was dropped; its record stays" },
+  cancel: { done: "was cancelled", stopping: "is being stopped; this takes about a second" },
+  retry: { done: "was requeued", stopping: "was requeued" },
+  resend: { done: "will be resent", stopping: "will be resent" },
+  drop: { done: "was dropped; its record is kept", stopping: "was dropped; its record is kept" },
 };
 
-/** All are tried, whatever becomes of one. A service that runs sees it by itself. */
+/** Tries every task, even if one fails. A running service picks up the changes itself. */
 async function act(input: CommandInput, action: Action): Promise<ExitCode> {
   const { print } = input;
   const ids = [...new Set(input.args)];
@@ -139,7 +139,7 @@ async function act(input: CommandInput, action: Action): Promise<ExitCode> {
   if (missing.length > 0) print.note(noTask(missing).message);
   const taken = answers.filter(({ outcome }) => outcome !== "refused").length;
   if ((action === "retry" || action === "resend") && taken > 0 && !isStateFolderLocked(findWorkplace(input).state_dir))
-    print.note(`No service runs here: ${taken === 1 ? "it is" : "they are"} done when one is started`);
+    print.note(`No service is running here: ${taken === 1 ? "it runs" : "they run"} at the next start`);
   if (missing.length > 0) return EXIT.used_wrongly;
   return taken === answers.length ? EXIT.done : EXIT.failed;
 }
@@ -152,16 +152,15 @@ function inWords(answer: TaskAnswer, action: Action): string {
 
 function noTask(ids: readonly string[]): UsageError {
   const which = ids.map((id) => `"${id}"`).join(", ");
-  const what =
-    ids.length === 1 ? `There is no task ${which}` : `There are no such ${count(ids.length, "task")}: ${which}`;
-  return new UsageError(`${what}; "autonous tasks list" shows those that there are`);
+  const what = ids.length === 1 ? `No task ${which}` : `No such ${count(ids.length, "task")}: ${which}`;
+  return new UsageError(`${what}; "autonous tasks list" shows all tasks`);
 }
 
 async function withStore<T>(input: CommandInput, work: (store: Store) => Promise<T>): Promise<T> {
   const file = databaseFile(findWorkplace(input).state_dir);
   if (!existsSync(file))
     throw new UsageError(
-      `There is no service's store here ("${file}"): start one with autonous serve, or give --state-dir`,
+      `No service has run here ("${file}" does not exist): start one with autonous serve, or pass --state-dir`,
     );
   const store = await openStore({ file, clock: Date.now });
   try {

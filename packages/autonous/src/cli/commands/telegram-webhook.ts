@@ -14,7 +14,7 @@ export async function webhook(input: CommandInput): Promise<ExitCode> {
   const { options, print } = input;
   const { settings } = findWorkplace(input).configuration;
   if (settings.telegram_token === undefined)
-    throw new UsageError("Cannot ask Telegram: AUTONOUS_TELEGRAM_TOKEN is not set. Set it as the service has it");
+    throw new UsageError("Cannot ask Telegram: AUTONOUS_TELEGRAM_TOKEN is not set. Set it to the service's token");
   try {
     const found = await withClient(settings, (client) => lookAt(client, options["delete"] === true));
     if (print.json) print.document(found);
@@ -29,12 +29,12 @@ export async function webhook(input: CommandInput): Promise<ExitCode> {
 }
 
 interface Found {
-  /** Of the program that gets the messages. */
+  /** The host that receives the messages. */
   readonly host: string | null;
   readonly deleted: boolean;
 }
 
-/** What waits at Telegram is kept: the service gets it. */
+/** Keeps pending updates: the service receives them. */
 async function lookAt(client: TelegramClient, isToBeDeleted: boolean): Promise<Found> {
   const host = await readWebhook(client);
   const deleted = host !== undefined && isToBeDeleted;

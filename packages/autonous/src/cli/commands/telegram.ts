@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { isRunByCall, makeVisible, openState } from "@autonous/runtime";
+import { isRunByCall, makeVisible, openState } from "@autonous/runtime/internal";
 import { BOT_NAME, describePerson, readBook, removeContact } from "../../channels/telegram/access/access-book.ts";
 import { CODE_MINUTES, makeCode, stateOfCode } from "../../channels/telegram/access/pairing.ts";
 import type { CodeState, MadeCode } from "../../channels/telegram/access/pairing.ts";
@@ -51,7 +51,7 @@ interface Shown {
   readonly isWaiting: boolean;
 }
 
-/** Lines of at most 80 columns, the link on its own: a terminal would break it in two. */
+/** Lines of at most 80 columns, the link on a separate line, so that a terminal does not break it. */
 function tellCode({ print }: CommandInput, { made, bot, link, isWaiting }: Shown): void {
   const lines = [
     `Code: ${made.code}`,
@@ -66,7 +66,7 @@ function tellCode({ print }: CommandInput, { made, bot, link, isWaiting }: Shown
   else print.text(lines.join("\n"));
 }
 
-/** A code in the state folder of another service would never be used. */
+/** Warns if no service uses this state folder, because the code would never work. */
 function noteService({ print }: CommandInput, { state_dir }: Workplace): void {
   if (isStateFolderLocked(state_dir)) return;
   print.note(
@@ -101,7 +101,7 @@ type Ending = Awaited<ReturnType<typeof untilUsed>>;
 // oxfmt-ignore
 const ENDINGS: Readonly<Record<Ending["state"], (state: Ending) => string>> = {
   used:        (state) => `Paired: ${"person" in state ? makeVisible(describePerson(state.person)) : ""}`,
-  expired:     () => "The code has expired unused. Run autonous telegram pair again",
+  expired:     () => "The code expired unused. Run autonous telegram pair again",
   void:        () => "The code is void: too many wrong codes were sent to the bot, or too many codes are open. Run autonous telegram pair again",
   interrupted: () => `The code stays valid until it expires; "autonous telegram users" shows whether it was used`,
   open:        () => "The code is still open",
@@ -112,7 +112,7 @@ const EXITS: Readonly<Record<Ending["state"], ExitCode>> = {
   used: EXIT.done, expired: EXIT.failed, void: EXIT.failed, interrupted: EXIT.interrupted, open: EXIT.failed,
 };
 
-/** As the service stored it; before its first start, as Telegram says. */
+/** As stored by the service; before its first start, from Telegram. */
 async function botName({ configuration }: Workplace, store: Store): Promise<string | undefined> {
   const { telegram_token: token } = configuration.settings;
   const kept = await store.kv.get(BOT_NAME);
@@ -187,13 +187,13 @@ export async function remove(input: CommandInput): Promise<ExitCode> {
       isListed ? still : `No person with the id ${user} was let in or blocked; autonous telegram users lists them`,
     );
   if (print.json) print.document({ removed, still_allowed: isListed });
-  const what = removed.state === "allowed" ? "has no access any more" : `is no longer ${removed.state}`;
+  const what = removed.state === "allowed" ? "no longer has access" : `is no longer ${removed.state}`;
   print.note(`${makeVisible(describePerson(removed))} ${what}`);
   if (isListed) print.note(still);
   return isListed ? EXIT.failed : EXIT.done;
 }
 
-/** Undefined where no service was ever started here. */
+/** Undefined if no service was ever started here. */
 async function withBook<T>(place: Workplace, work: (store: Store) => Promise<T>): Promise<T | undefined> {
   const file = databaseFile(place.state_dir);
   return existsSync(file) ? await withStore(file, work) : undefined;
@@ -208,7 +208,7 @@ async function withStore<T>(file: string, work: (store: Store) => Promise<T>): P
   }
 }
 
-/** In a sandbox the state folder is out of a command's reach; without one this is a courtesy. */
+/** In a sandbox, commands cannot reach the state folder; without one, this check is only a safeguard against mistakes. */
 function refuseToCommands(): void {
   if (isRunByCall())
     throw new UsageError("A command that an agent runs cannot change who has access; run it in a terminal of your own");

@@ -1,4 +1,4 @@
-import { labelled, nearestNames } from "@autonous/runtime";
+import { labelled, nearestNames } from "@autonous/runtime/internal";
 import type { ToolInfo } from "@autonous/runtime";
 import { LABEL_WORDS } from "../../channels/terminal/request-lines.ts";
 import { UsageError } from "../command.ts";
@@ -8,7 +8,7 @@ import type { ExitCode } from "../exit-codes.ts";
 import { openRuntime } from "../session/open-runtime.ts";
 import { table } from "../output/table.ts";
 
-/** `autonous tools`: what is offered here. */
+/** `autonous tools`: the tools that are offered here. */
 export async function tools(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
   const runtime = await openRuntime(input, { looking: true });
@@ -45,7 +45,7 @@ function notOffered(name: string, offered: readonly ToolInfo[]): string {
     name,
     offered.flatMap((tool) => [tool.name, ...tool.aliases]),
   );
-  return `There is no tool "${name}" here; ${nearest === undefined ? "" : `did you mean "${nearest}"? `}"autonous tools" shows those that there are`;
+  return `Unknown tool "${name}"; ${nearest === undefined ? "" : `did you mean "${nearest}"? `}"autonous tools" lists all tools`;
 }
 
 function describe(tool: ToolInfo): string {

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { isInside, isRunByCall, makeVisible } from "@autonous/runtime";
+import { isInside, isRunByCall, makeVisible } from "@autonous/runtime/internal";
 import { readTexts } from "../../config/thing-texts.ts";
 import { TrustStore } from "../../config/trust.ts";
 import type { Thing } from "../../config/trust.ts";
@@ -22,8 +22,8 @@ import { detailLines } from "../trust/trust-details.ts";
 import { summaryLines } from "../trust/trust-summary.ts";
 
 /**
- * `autonous policy trust`: shows what the workspace brings and, when a person says so, trusts exactly that. Only a
- * person can: one who types yes at a terminal, or who hands over the digest of what was shown.
+ * `autonous policy trust`: shows the workspace's configuration, modules and skills, and trusts exactly those. Only a
+ * person can confirm: by typing yes at a terminal, or by passing the digest that was shown.
  */
 export async function trust(input: CommandInput): Promise<ExitCode> {
   const { options, print, signal } = input;
@@ -31,7 +31,8 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   const place = findWorkplace(input);
   const { digest: given } = options;
   if (options["revoke"] === true) {
-    if (given !== undefined) throw new UsageError("--revoke takes no --digest: name what to revoke, or leave both out");
+    if (given !== undefined)
+      throw new UsageError("--revoke cannot be combined with --digest: name what to revoke instead");
     return await revoke(input, place, store);
   }
   const { things, left_out } = await findBrought(place, store);
@@ -46,7 +47,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   if (waiting.length === 0 && (given === undefined || given === digest)) {
     show(true);
     if (brought.length > 0 && !details && !print.json) print.note(seeDetails);
-    print.note(brought.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing waits for trust");
+    print.note(brought.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing needs trust");
     return EXIT.done;
   }
   const command = commandFor(input, place, ["--digest", digest]);
@@ -68,7 +69,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   const stamp = { trusted_at: new Date().toISOString(), by: process.env["USER"] ?? "user" };
   for (const { thing } of waiting) store.add({ ...thing, ...stamp }, readTexts(thing));
   if (print.json) show(true);
-  print.note("Trusted, as it is now. Revoke: autonous policy trust --revoke");
+  print.note("Trusted in its current state. Revoke: autonous policy trust --revoke");
   return EXIT.done;
 }
 
@@ -76,7 +77,7 @@ interface Named extends Pick<Thing, "kind" | "path"> {
   readonly name?: string | undefined;
 }
 
-/** Those that the arguments name; all where there are none. */
+/** The things that the arguments name; all if no argument is given. */
 function select<T>(
   all: readonly T[],
   { args, cwd }: { readonly args: readonly string[]; readonly cwd: string },
@@ -92,12 +93,12 @@ function select<T>(
     if (found.length > 0) return found;
     const known = all.map((each) => naming(each).name ?? naming(each).path).slice(0, MAX_NAMED);
     const here = known.length === 0 ? "nothing" : known.map((each) => JSON.stringify(each)).join(", ");
-    throw new UsageError(`There is no configuration, module or skill ${JSON.stringify(word)} to trust: found ${here}`);
+    throw new UsageError(`No configuration, module or skill ${JSON.stringify(word)} to trust: found ${here}`);
   });
   return all.filter((each) => chosen.some((some) => some.includes(each)));
 }
 
-/** As many as an error names. */
+/** The number of names listed in an error. */
 const MAX_NAMED = 10;
 
 function realOf(path: string): string {
@@ -113,7 +114,7 @@ function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "ENAMETOOLONG"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
-/** What to run from the same folder, for exactly what was shown. */
+/** The command to run in the same folder, for exactly what was shown. */
 function commandFor({ args }: CommandInput, place: Workplace, more: readonly string[]): string {
   const words = ["autonous", "policy", "trust", ...args, ...replayOptions(place), ...more];
   return words.map(quoteForShell).join(" ");
@@ -123,13 +124,13 @@ interface Question {
   readonly digest: string;
   readonly given: CommandInput["options"][string];
   readonly brought: readonly Brought[];
-  /** Trusts exactly this, without a terminal. */
+  /** The command that trusts exactly this, without a terminal. */
   readonly command: string;
   /** How to see more. */
   readonly seeDetails: readonly string[];
   readonly print: Print;
   readonly signal: AbortSignal;
-  /** In short, or with everything that is known. */
+  /** Shows the summary, or all details. */
   readonly show: (isLong?: boolean) => void;
 }
 
@@ -144,32 +145,30 @@ async function isAgreed({
   show,
 }: Question): Promise<boolean> {
   if (isRunByCall()) {
-    throw new UsageError(
-      "Cannot trust the workspace: this is a command of an agent, and only a person trusts; ask one",
-    );
+    throw new UsageError("Cannot trust the workspace from an agent's command: only a person can; ask the user");
   }
   if (given !== undefined) {
     if (given === digest) return true;
     const one = brought.find(({ thing }) => thing.digest === given);
     const why =
       one === undefined
-        ? `what is here is ${digest}, and ${JSON.stringify(given)} was agreed to; look at it again`
-        : `${JSON.stringify(given)} is the sha256 of "${one.thing.path}" and not the digest of what was shown, which is ${digest}; "autonous policy trust ${one.skill?.name ?? one.thing.path}" shows that one alone`;
+        ? `the current digest is ${digest}, not ${JSON.stringify(given)}; review it again`
+        : `${JSON.stringify(given)} is the sha256 of "${one.thing.path}", not the digest that was shown, which is ${digest}; "autonous policy trust ${one.skill?.name ?? one.thing.path}" shows that one alone`;
     print.note(makeVisible(`Not trusted: ${why}`));
     return false;
   }
   if (!print.json) show();
   if (print.json || whyNoPerson() !== undefined) {
     if (!print.json) for (const line of seeDetails) print.note(makeVisible(line));
-    print.note(makeVisible(`No terminal to ask at. When you have looked at it: ${command}`));
+    print.note(makeVisible(`No terminal to ask at. After a review, run: ${command}`));
     return false;
   }
   return await isAnsweredYes({ print, signal, show });
 }
 
-/** Only yes is yes. `d` shows the details and asks again. */
+/** Only "yes" confirms. `d` shows the details and asks again. */
 async function isAnsweredYes({ print, signal, show }: Pick<Question, "print" | "signal" | "show">): Promise<boolean> {
-  const ask = (): void => print.note('Trust all of this, as it is now? Type "yes", or "d" for details');
+  const ask = (): void => print.note('Trust all of this in its current state? Type "yes", or "d" for details');
   ask();
   for await (const answer of typedLines(signal)) {
     if (/^\s*(?:y|yes)\s*$/i.test(answer)) return true;

@@ -5,7 +5,7 @@ import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../session/open-runtime.ts";
 import { showResult } from "../output/show-result.ts";
 
-/** `autonous undo`: takes back one change, or all changes of a run. A governed call like any other. */
+/** `autonous undo`: reverts one change, or all changes of a run. A governed call like any other. */
 export async function undo(input: CommandInput): Promise<ExitCode> {
   const { args, options, print, signal } = input;
   const [id = ""] = args;

@@ -1,4 +1,5 @@
-import { createRuntime, endOwnCommands } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { endOwnCommands } from "@autonous/runtime/internal";
 import type { RuntimeOptions } from "@autonous/runtime";
 import { limitInFlight } from "../../agent/in-flight.ts";
 import { watchBreakers } from "../../model/failures/circuit-breaker.ts";
@@ -19,19 +20,19 @@ import type { NamedModule } from "../../config/service-modules.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 import { readLimits } from "../options.ts";
 
-/** A task that was given up and does not heed it may not keep the process. */
+/** An aborted task that does not stop must not keep the process alive. */
 const LAST_MS = 1000;
 
-/** `autonous worker`: does tasks until its supervisor says to stop, or is gone. */
+/** `autonous worker`: runs tasks until its supervisor stops it or exits. */
 export async function worker(input: CommandInput): Promise<ExitCode> {
   const name = process.env[WORKER_NAME];
   if (name === undefined || process.send === undefined) {
     throw new UsageError("A worker is started by its supervisor: use autonous serve");
   }
-  // Ctrl-C and the end of a terminal go to the whole group; when a worker ends is its supervisor's to say.
+  // Ctrl-C and a closed terminal signal the whole process group, but only the supervisor stops a worker.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   process.once("disconnect", endAlone);
-  if (!process.connected) return EXIT.failed; // gone before we could listen for it
+  if (!process.connected) return EXIT.failed; // disconnected before the listener was installed
   try {
     await workFor(name, findWorkplace(input), input.print.note);
     return EXIT.done;
@@ -42,7 +43,7 @@ export async function worker(input: CommandInput): Promise<ExitCode> {
   }
 }
 
-/** The supervisor is gone: nobody would end us, nor what our commands have running. */
+/** The supervisor is gone, so no process is left to stop this one and the commands it started. */
 function endAlone(): void {
   endOwnCommands();
   process.exit(EXIT.failed);
@@ -71,7 +72,7 @@ interface WorkParts {
 async function prepareWorker({ name, place, store, note, drain }: WorkParts): Promise<Worker> {
   const { settings } = place.configuration;
   watchBreakers((breaker) => tell({ type: "breaker", breaker }));
-  // A module that cannot be loaded costs its tools, not the worker: it would be no better at the next start.
+  // A module that cannot be loaded only loses its tools: restarting the worker would not help.
   const { options, refused, broken } = await readModules(place, serviceModules());
   for (const line of [...broken, ...refused]) note(line);
   const runtime = { ...plainOptions(place), ...options };
@@ -98,7 +99,7 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
   });
 }
 
-/** What modules add, as far as the policy offers it. */
+/** The tools of modules that the policy offers. */
 async function moduleTools(options: RuntimeOptions): Promise<readonly ListedTool[]> {
   const added = new Set(options.more_tools?.map(({ name }) => name));
   if (added.size === 0) return [];
@@ -120,7 +121,7 @@ function serviceModules(): readonly NamedModule[] {
 
 let isToBeTold = false;
 
-/** Once for all that is recorded in one turn of the loop: many tasks side by side record much at a time. */
+/** Sends one message per event loop turn, because parallel tasks record many events at once. */
 function tellRecorded(): void {
   if (isToBeTold) return;
   isToBeTold = true;
@@ -130,7 +131,7 @@ function tellRecorded(): void {
   });
 }
 
-/** A supervisor that is going takes no messages; `endAlone` follows. */
+/** A supervisor that is exiting accepts no messages; `endAlone` follows. */
 function tell(message: FromWorker): void {
   if (process.connected) process.send?.(message, () => undefined);
 }

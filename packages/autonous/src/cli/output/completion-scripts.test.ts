@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { APPROVAL_STATES, PROFILE_NAMES } from "@autonous/runtime";
+import { APPROVAL_STATES, PROFILE_NAMES } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { TASK_STATE_NAMES } from "../../store/queue/task-states.ts";

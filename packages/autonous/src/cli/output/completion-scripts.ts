@@ -1,12 +1,12 @@
 import type { Command, Parameter } from "../command.ts";
 import { GROUPS, optionsOf } from "../help.ts";
 
-/** What may stand after the words of a command or group. */
+/** The words that can follow a command or group. */
 interface Place {
   /** `` for the program itself, `policy` for a group, `policy explain` for a command. */
   readonly name: string;
   readonly offers: readonly Offer[];
-  /** Files and folders may stand there too. */
+  /** Files and folders can follow too. */
   readonly takesFiles?: boolean;
 }
 
@@ -15,7 +15,7 @@ interface Offer {
   readonly meaning: string;
 }
 
-/** What may stand after an option that takes a value. */
+/** The values that can follow an option. */
 interface Value {
   readonly place: string;
   readonly flag: string;
@@ -75,14 +75,14 @@ function valueOf(place: string, { name, choices = [] }: Parameter): readonly Val
   return [{ place, flag, choices, kind: choices.length > 0 ? "choices" : (KINDS[value] ?? "any") }];
 }
 
-/** The words of commands and groups, for the part of a script that finds out which one is typed. */
+/** The words of commands and groups, for the part of a script that detects which one was typed. */
 function namesOf({ places }: CompletionTable): readonly string[] {
   return places.map(({ name }) => name).filter((name) => name !== "");
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Values with the same answer are one line of a script. */
+/** Options with the same values share one line of a script. */
 function grouped(values: readonly Value[]): readonly { readonly patterns: readonly string[]; readonly value: Value }[] {
   const groups = new Map<string, { patterns: string[]; value: Value }>();
   for (const value of values) {
@@ -111,7 +111,7 @@ export function bashScript(table: CompletionTable): string {
   return `# Completion of autonous for bash. Made by "autonous completion bash".
 _autonous() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} name= words= i
-  # bash takes "--flag=value" apart at the "=".
+  # bash splits "--flag=value" at the "=".
   if [[ $cur == = ]]; then cur=
   elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD - 2]}
   fi

@@ -1,4 +1,5 @@
-import type { AuditRecord, EventNode, EventType, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { AuditRecord, EventNode, EventType } from "@autonous/runtime/internal";
 import { argumentsText, callText, farText, problemOf } from "../../channels/words/event-words.ts";
 import { skillWords } from "../../store/record/skill-words.ts";
 import { switchWords } from "../../store/record/switch-words.ts";
@@ -8,13 +9,13 @@ const DETAIL_LENGTH = 100;
 
 type Payload = RuntimeEvent["payload"];
 
-/** One event on one line: when, what, and the one thing worth knowing of it. */
+/** One event on one line: time, type, and its most important detail. */
 export function eventLine(event: RuntimeEvent): string {
   const detail = cutTo(detailOf(event), DETAIL_LENGTH);
   return `${event.ts} ${event.type}${detail === "" ? "" : `  ${detail}`}`;
 }
 
-/** What an event says of itself, where the fields below would say too little or too much. */
+/** Details by event type, where the generic fields below are not suitable. */
 // oxfmt-ignore
 const DETAILS: Readonly<Partial<Record<EventType, (payload: Payload) => string>>> = {
   "turn.started":        ({ turn }) => String(turn),
@@ -32,7 +33,7 @@ const DETAILS: Readonly<Partial<Record<EventType, (payload: Payload) => string>>
   "tool_call.failed":    (payload) => `${String(payload["tool_name"])} · ${problemOf(payload)}`,
 };
 
-/** The fields that tell most, in this order. */
+/** The most informative fields, in this order. */
 const TELLING = [
   "tool_name",
   "code",
@@ -64,7 +65,7 @@ function accessText({ channel, user, name, by, via }: Payload): string {
   return `${String(channel)}:${String(user)} ${JSON.stringify(name)} · by ${String(by)} (${String(via)})`;
 }
 
-/** What came of a model round, rather than the reply as it was written. */
+/** The outcome of a model round, instead of the raw reply. */
 function modelText({ kind, calls, progress, answer, message }: Payload): string {
   if (kind === "final") return `answers: ${String(answer)}`;
   if (kind === "cut") return `answers, cut off: ${String(answer)}`;
@@ -83,7 +84,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }
 
-/** A tree as lines: what, how long it took, how it ended. */
+/** A tree as lines: name, duration, outcome. */
 export function treeLines(nodes: readonly EventNode[]): string[] {
   return linesOf(nodes, "", undefined);
 }
@@ -98,10 +99,10 @@ function linesOf(nodes: readonly EventNode[], indent: string, parent: EventNode 
   });
 }
 
-/** What can be cut at the end of a line comes last. */
+/** Details that may be cut come last. */
 function nodeLine({ event, end }: EventNode, parent: EventNode | undefined): string {
   const [name = "", stage] = event.type.split(".");
-  // The start of a task is a step of the task, which ends it.
+  // A task's start event is a step of the task, and ends with it.
   const isStep = stage !== "started" || parent?.event.type.split(".")[0] === name;
   if (end === undefined && isStep) return `${event.type} ${cutTo(detailOf(event), DETAIL_LENGTH)}`.trimEnd();
   const { tool_name } = event.payload;
@@ -125,7 +126,7 @@ function auditOf(payload: Payload | undefined): Audit {
   return payload?.["audit"] ?? {};
 }
 
-/** Who let a call run, and for how long. */
+/** Who approved a call, and with which scope. */
 function approvalText(payload: Payload | undefined): string {
   const { approved, approved_by, approval_scope } = auditOf(payload).policy ?? {};
   if (approved !== true) return "";
@@ -133,7 +134,7 @@ function approvalText(payload: Payload | undefined): string {
   return `approved${scope}${approved_by === null || approved_by === undefined ? "" : ` by ${oneLine(approved_by)}`}`;
 }
 
-/** What a challenge of the call came to. */
+/** The verdict of reverse thinking about the call. */
 function challengeText(payload: Payload | undefined): string {
   const { verdict, verdict_reason } = Object(auditOf(payload).reverse_thinking) as Readonly<Record<string, unknown>>;
   if (typeof verdict !== "string") return "";

@@ -1,12 +1,12 @@
-import { parseStrictJson } from "@autonous/runtime";
+import { parseStrictJson } from "@autonous/runtime/internal";
 import { syntaxReason } from "../../model/calls/json-syntax.ts";
 
-/** A line over this is answered with a refusal instead of being held. */
+/** Longer lines are rejected instead of buffered. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 export type JsonLine = { readonly value: unknown } | { readonly problem: string };
 
-/** JSON Lines: one item for each line, in order, however bad it is. What follows the last line end is a line if it is anything. */
+/** JSON Lines: one item per line, in order, also for invalid lines. Text after the last line break counts as a line. */
 export async function* readJsonLines(input: AsyncIterable<Buffer>): AsyncIterable<JsonLine> {
   for await (const line of splitLines(input)) {
     yield line === undefined ? { problem: `The line is longer than ${MAX_LINE_BYTES} bytes` } : parseLine(line);
@@ -17,10 +17,10 @@ function parseLine(bytes: Buffer): JsonLine {
   const text = decode(bytes);
   if (text === undefined) return { problem: "The line is not UTF-8" };
   if (text.trim() === "") return { problem: "The line is empty" };
-  return parseJson(text, "The line is no JSON");
+  return parseJson(text, "The line is not valid JSON");
 }
 
-/** JSON text as its value; or what is wrong with it. The problem shows nothing of the text, which may hold a secret. */
+/** Parses JSON text, or returns the problem, which never quotes the text: it may contain a secret. */
 export function parseJson(text: string, complaint: string): JsonLine {
   try {
     return { value: parseStrictJson(text) };
@@ -39,7 +39,7 @@ function decode(bytes: Buffer): string | undefined {
   }
 }
 
-/** Undefined stands for a line that is too long; its bytes are let go as they come. */
+/** Yields undefined for a line that is too long, without buffering it. */
 async function* splitLines(input: AsyncIterable<Buffer>): AsyncIterable<Buffer | undefined> {
   let parts: Buffer[] = [];
   let length = 0;
@@ -65,7 +65,7 @@ async function* splitLines(input: AsyncIterable<Buffer>): AsyncIterable<Buffer |
   if (length > 0) yield take();
 }
 
-/** All of it as text. */
+/** Reads the whole input as text. */
 export async function readAll(input: AsyncIterable<Buffer>): Promise<string> {
   const parts: Buffer[] = [];
   for await (const chunk of input) parts.push(chunk);

@@ -1,12 +1,12 @@
-import { makeVisible } from "@autonous/runtime";
-import type { ProjectNotes } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
+import type { ProjectNotes } from "@autonous/runtime/internal";
 import type { ProjectContext } from "../../agent/instructions.ts";
 import type { ModelProvider } from "../../model/provider.ts";
 import type { CommandInput } from "../command.ts";
 import type { CheckResult } from "../checks/checks.ts";
 import { count } from "../usage.ts";
 
-/** More than this is for `--json`. */
+/** Longer lists are only in `--json`. */
 const MAX_NAMED = 10;
 
 /** On one line: "AGENTS.md (2.1 kB), a/AGENTS.md (skipped: it is a folder)". */
@@ -16,7 +16,7 @@ function notesText({ notes, skipped }: ProjectNotes): string {
   return [...someOf(read, "more"), ...someOf(unread, "more skipped")].join(", ");
 }
 
-/** Of both kinds some are named: files that were read must not hide one that was not. */
+/** Limits each kind separately, so that many read files do not hide a skipped one. */
 function someOf(all: readonly string[], others: string): readonly string[] {
   const more = all.length - MAX_NAMED;
   return [...all.slice(0, MAX_NAMED).map(makeVisible), ...(more > 0 ? [`${more} ${others}`] : [])];
@@ -33,7 +33,7 @@ interface Beginning {
 }
 
 /**
- * For people: programs read it in the event. A run that is resumed keeps the notes that it began with, and without a
+ * Only for people: programs read the event. A resumed run keeps the notes that it started with, and without a
  * model nothing reads them.
  */
 export function tellNotes(
@@ -46,7 +46,7 @@ export function tellNotes(
   print.note(`Notes: ${notesText(notes)}`);
 }
 
-/** For `autonous doctor`: a file that is there and not read deserves a look. */
+/** For `autonous doctor`: warns about files that exist but were not read. */
 export function checkNotes(found: ProjectNotes): CheckResult {
   const { notes, skipped } = found;
   const message = notes.length + skipped.length === 0 ? "none: no AGENTS.md or CLAUDE.md found" : notesText(found);

@@ -1,8 +1,8 @@
-import { createRedactStream, secretsOf } from "@autonous/runtime";
+import { createRedactStream, secretsOf } from "@autonous/runtime/internal";
 import type { LiveView } from "../../channels/terminal/live-view.ts";
 import type { ModelDelta } from "../../model/provider.ts";
 
-/** A model that says nothing for this long has its last word shown. */
+/** After a pause of this length the last word is shown too. */
 const PAUSE_MS = 200;
 
 export interface Preview {
@@ -11,7 +11,7 @@ export interface Preview {
   end(): void;
 }
 
-/** What a model says, as it comes, past the redactor. A stream a round: a secret may be cut by the border of two pieces. */
+/** Shows a streamed reply, redacted. One stream per round, because a secret may span two chunks. */
 export function createPreview(view: Pick<LiveView, "delta">): Preview {
   const known = secretsOf(process.env);
   const open = new Map<ModelDelta["kind"], ReturnType<typeof createRedactStream>>();
@@ -22,7 +22,7 @@ export function createPreview(view: Pick<LiveView, "delta">): Preview {
     open.set(kind, stream);
     return stream;
   }
-  /** Shows what is still held of the reasoning, which no record brings later. */
+  /** Flushes buffered reasoning, which no event contains later. */
   function endReasoning(): void {
     open.get("reasoning")?.end();
     open.delete("reasoning");
@@ -34,7 +34,7 @@ export function createPreview(view: Pick<LiveView, "delta">): Preview {
       hasAnswerBegun ||= kind === "text";
       streamOf(kind).write(text);
     },
-    // What is still held of the answer comes with the record of the round.
+    // The buffered rest of the answer comes with the event of the round.
     end() {
       endReasoning();
       for (const stream of open.values()) stream.removeAllListeners("data").destroy();

@@ -1,22 +1,22 @@
-import { makeVisibleLines } from "@autonous/runtime";
+import { makeVisibleLines } from "@autonous/runtime/internal";
 import { noteLines } from "../../channels/terminal/note-lines.ts";
 
-/** The two ways out: one for programs and results, one for remarks to people. */
+/** Output: results and documents on stdout, notes for people on stderr. */
 export interface Print {
   readonly json: boolean;
-  /** How wide the terminal is that `text` goes to; undefined where it goes to a file or a program. */
+  /** The width of the terminal that `text` goes to; undefined for a file or pipe. */
   readonly textWidth: number | undefined;
   /** The same for `note`. */
   readonly noteWidth: number | undefined;
-  /** A result for people, on stdout; nothing with `--json`. Characters that could act on a terminal are made visible. */
+  /** A result for people, on stdout; nothing with `--json`. Terminal control characters are escaped. */
   text(text: string): void;
-  /** A remark for people, on stderr: at a terminal broken between words, with commands whole. */
+  /** A note for people, on stderr: wrapped between words at a terminal; commands are never split. */
   note(text: string): void;
-  /** What a program printed, on stderr: not broken. */
+  /** Output of a program, on stderr: not wrapped. */
   output(text: string): void;
   /** One JSON document, or one line of JSON Lines, on stdout. */
   document(value: unknown): void;
-  /** Resolves when stdout has accepted everything, or never will: then the signal of the command is aborted. */
+  /** Resolves when stdout has accepted everything, or has failed: then the signal of the command is aborted. */
   flushed(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export function createPrint(json: boolean): Print {
       const width = widthOf(process.stderr);
       const shown = makeVisibleLines(text);
       const lines = width === undefined ? shown : noteLines(shown, width).join("\n");
-      output(lines === "" ? "\n" : lines); // an empty remark ends the line that was typed
+      output(lines === "" ? "\n" : lines); // an empty note ends the typed line
     },
     document: (value) => process.stdout.write(`${JSON.stringify(value)}\n`),
     flushed: () => new Promise((resolve) => process.stdout.write("", () => resolve())),

@@ -1,7 +1,7 @@
-import { findProgram } from "@autonous/runtime";
+import { findProgram } from "@autonous/runtime/internal";
 import type { Workplace } from "../session/open-runtime.ts";
 
-/** Reports a missing bubblewrap, its effect and the command that installs it. Silent where the sandbox is off. */
+/** Reports a missing bubblewrap, its effect and the command that installs it. Silent if the sandbox is off. */
 export async function noteMissingSandbox(
   { roots, configuration }: Workplace,
   say: (line: string) => void,

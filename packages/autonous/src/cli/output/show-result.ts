@@ -1,7 +1,7 @@
 import type { ToolCallResult } from "@autonous/runtime";
 import type { Print } from "./print.ts";
 
-/** What a call gave, for a person: its output, how to undo it, why it failed and what to do next. */
+/** Shows the result of a call to the user: output, how to undo it, the error and the next step. */
 export function showResult({ ok, payload, error, artifacts }: ToolCallResult, print: Print): void {
   if (payload !== null && payload.stdout !== "") print.text(payload.stdout);
   if (payload !== null && payload.stderr !== "") print.output(payload.stderr);

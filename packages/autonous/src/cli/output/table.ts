@@ -1,20 +1,20 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import { cutTo, pad, widthOf, wrap } from "../../channels/words/width.ts";
 
 export interface TableOptions {
-  /** What the rows have to fit in; undefined: they are as wide as they come. */
+  /** The maximum width of rows; undefined: unlimited. */
   readonly width?: number | undefined;
-  /** So many columns are shown whole whatever the width. Default: the first one. */
+  /** The number of leading columns that are never shortened. Default: 1. */
   readonly fixed?: number;
-  /** The last column is wrapped where it does not fit (the default), or cut like the others. */
+  /** Whether the last column is wrapped (the default) or cut like the others. */
   readonly last?: "wrap" | "cut";
 }
 
 const GAP = "  ";
-/** No column is made narrower than this: less would say nothing. */
+/** The minimum width of a column: less would be useless. */
 const LEAST = 10;
 
-/** Columns of text, as wide as their widest cell; where that is too wide the widest columns give way. */
+/** Columns of text, as wide as their widest cell; if that is too wide, the widest columns shrink. */
 export function table(rows: readonly (readonly string[])[], options: TableOptions = {}): string {
   const cells = rows.map((row) => row.map(makeVisible));
   const widths = fit(naturalWidths(cells), options);

@@ -1,14 +1,14 @@
 import { widthOf, wrap } from "../../channels/words/width.ts";
 
-/** Descriptions may have line ends, which say nothing here. */
+/** Replaces the line breaks of descriptions. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }
 
-/** Further in than every line begins, so that no text can be taken for a line of its own: a digest, a state. */
+/** Indented deeper than any first line, so that wrapped text cannot imitate a separate line such as a digest. */
 const CONTINUATION = "      ";
 
-/** Broken between words. What goes on from a line before is indented further than any first line. */
+/** Wraps between words. Continuation lines are indented deeper than any first line. */
 export function wrapLines(lines: readonly string[], width: number | undefined): readonly string[] {
   if (width === undefined) return lines;
   return lines.flatMap((line) => {

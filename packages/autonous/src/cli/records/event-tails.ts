@@ -8,21 +8,21 @@ import { RunTails } from "./run-tails.ts";
 interface EventTailsOptions {
   readonly state_dir: string;
   readonly run_id?: string | undefined;
-  /** Of a run that several tasks share, this one's. */
+  /** In a run shared by several tasks: only this task. */
   readonly task_id?: string | undefined;
 }
 
 const A_READ = 500;
 
 /**
- * What is recorded in a state folder, as it comes: the service's from its store, where it is first; the command line's
+ * Follows the events of a state folder: the service's from its store, which is ahead of the files; the command line's
  * from the runs' files. The caller closes it.
  */
 export class EventTails {
   readonly #options: EventTailsOptions;
   readonly #files: RunTails;
   #store: Store | undefined;
-  /** Up to where the store was read. */
+  /** The position up to which the store was read. */
   #position = 0;
 
   constructor(options: EventTailsOptions) {
@@ -31,7 +31,7 @@ export class EventTails {
     this.#files = new RunTails({ state_dir: options.state_dir, only: options.run_id, isElsewhere });
   }
 
-  /** The last events of both, oldest first. */
+  /** The latest events of both, oldest first. */
   async last(count: number): Promise<readonly RuntimeEvent[]> {
     const store = await this.#open();
     const [newest] = (await store?.events.lastRows({ limit: 1 })) ?? [];
@@ -41,7 +41,7 @@ export class EventTails {
     return this.#merge(shown, await this.#files.last(count)).slice(-count);
   }
 
-  /** What is new since it was looked at last. */
+  /** New events since the last call. */
   async next(): Promise<readonly RuntimeEvent[]> {
     const stored: RuntimeEvent[] = [];
     const store = await this.#open();
@@ -58,7 +58,7 @@ export class EventTails {
     await this.#store?.close();
   }
 
-  /** A service may be started while somebody watches. */
+  /** A service may start while events are followed. */
   async #open(): Promise<Store | undefined> {
     const file = databaseFile(this.#options.state_dir);
     if (this.#store === undefined && existsSync(file)) this.#store = await openStore({ file, clock: Date.now });
@@ -89,7 +89,7 @@ export class EventTails {
   }
 }
 
-/** A row that cannot be read is what `audit verify` reports; here it is skipped, as a line of a file is. */
+/** Skips unreadable rows, as with lines of a file; `audit verify` reports them. */
 function readable(rows: readonly RecordedRow[]): readonly RuntimeEvent[] {
   return rows.flatMap(({ event }) => ("unreadable" in event ? [] : [event]));
 }

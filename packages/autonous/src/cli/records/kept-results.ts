@@ -1,11 +1,11 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { readOwnText, runPath } from "@autonous/runtime";
+import { readOwnText, runPath } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 
 /**
- * What the calls of a run gave back, in the folder of the run, as the model saw it: without secrets. The record says
- * only that they ended; who goes on with the run has to know what they printed.
+ * Results of a run's calls, redacted as the model saw them, in the run's folder. The record only says
+ * that they ended; a resumed run also needs their output.
  */
 export class KeptResults {
   readonly #file: string;
@@ -15,16 +15,16 @@ export class KeptResults {
     this.#file = join(runPath(state_dir, run_id), "results.jsonl");
   }
 
-  /** A new line goes before each: one that was cut off spoils no other. */
+  /** A line break precedes each entry, so that a truncated one does not damage the next. */
   keep(result: ToolCallResult): void {
     try {
       appendFileSync(this.#file, `\n${JSON.stringify(result)}`, { mode: 0o600 });
     } catch {
-      // The disk is full, say. Whoever goes on with the run is told that it was not kept.
+      // For example, the disk is full. A resumed run reports that the result was not stored.
     }
   }
 
-  /** Of a run as it was when this was first asked for. */
+  /** Searches the results as of the first call. */
   find(tool_call_id: string): ToolCallResult | undefined {
     return (this.#read ??= this.#readAll()).get(tool_call_id);
   }
@@ -48,6 +48,6 @@ function parse(line: string): ToolCallResult | undefined {
       ? (result as ToolCallResult)
       : undefined;
   } catch {
-    return undefined; // empty, or cut off
+    return undefined; // empty or truncated
   }
 }

@@ -5,49 +5,46 @@ import { UsageError } from "../command.ts";
 import { Records, runFile } from "./records.ts";
 import { holderOf } from "./run-holder.ts";
 
-/** A task as the record of its run has it. */
+/** A task as recorded in its run. */
 export interface RecordedTask {
   readonly task_id: string;
   /** Redacted. */
   readonly text: string;
   readonly trace_id: string;
-  /** Undefined: it was broken off, or waits for a person. */
+  /** Undefined: interrupted, or waiting for approval. */
   readonly ended?: "completed" | "failed";
-  /** The reply that was its answer, as it came; or why there is none. */
+  /** The raw reply with the answer, or why it has none. */
   readonly reply?: string;
 }
 
 export interface RecordedRun {
   readonly run_id: string;
   readonly tasks: readonly [RecordedTask, ...RecordedTask[]];
-  /** What the first of them came to, where a person had them summarised. */
+  /** The summary of the first tasks, if the user compacted them. */
   readonly compacted?: Compacted;
 }
 
 interface Compacted {
   readonly summary: string;
-  /** Number of tasks that it stands for. */
+  /** Number of tasks that it summarises. */
   readonly tasks: number;
 }
 
-/** The run that an id means, to be gone on with. Throws `UsageError` where it is none that can be. */
+/** The run to resume, by the id of a run or task. Throws `UsageError` if it cannot be resumed. */
 export async function findRecordedRun(state_dir: string, id: string): Promise<RecordedRun> {
   const records = await Records.open(state_dir);
   try {
     const run_id = await records.findRun(id);
     if ((await records.runs()).get(run_id) === "store")
       throw new UsageError(
-        `"${id}" is the service's, which goes on with it by itself: see "autonous tasks show ${id}"`,
+        `"${id}" belongs to the service, which resumes it automatically: see "autonous tasks show ${id}"`,
       );
     const holder = holderOf(runFile(state_dir, run_id));
     if (holder !== undefined)
-      throw new UsageError(`Cannot go on with "${id}": the process ${holder} is at it; end that one first`);
+      throw new UsageError(`Cannot resume "${id}": process ${holder} is running it; stop that one first`);
     const { tasks, compacted } = await readTasks(records.read(run_id));
     const [first, ...rest] = tasks;
-    if (first === undefined)
-      throw new UsageError(
-        `"${id}" has no task to go on with: it is the record of calls that were made without a model`,
-      );
+    if (first === undefined) throw new UsageError(`"${id}" has no task to resume: it recorded calls without a model`);
     return { run_id, tasks: [first, ...rest], ...(compacted === undefined ? {} : { compacted }) };
   } finally {
     await records.close();
@@ -84,7 +81,7 @@ function changeOf({ type, payload }: RuntimeEvent): Partial<RecordedTask> {
   return { ended: "failed", reply: `(This ended without an answer. ${String(payload["message"])})` };
 }
 
-/** What was asked and answered in tasks that are over, for a model to know what it goes on from. */
+/** Questions and answers of finished tasks, as history for the model. */
 export function historyOf(tasks: readonly RecordedTask[]): readonly Message[] {
   return tasks.flatMap(({ text, reply = "(This was interrupted.)" }): Message[] => [
     { role: "user", text },
@@ -92,7 +89,7 @@ export function historyOf(tasks: readonly RecordedTask[]): readonly Message[] {
   ]);
 }
 
-/** What of that history is shown: what was summarised is not. */
+/** The visible part of that history, without what was summarised. */
 export function windowOf({ compacted }: Pick<RecordedRun, "compacted">): HistoryWindow | undefined {
   if (compacted === undefined) return undefined;
   const { summary, tasks } = compacted;

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { headsFolder, readLines, readPrunings } from "@autonous/runtime";
-import type { AuditRecord, Gone, RuntimeEvent } from "@autonous/runtime";
+import { headsFolder, readLines, readPrunings } from "@autonous/runtime/internal";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { AuditRecord, Gone } from "@autonous/runtime/internal";
 import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { allForgotten } from "../../upkeep/verify-state.ts";
@@ -9,13 +10,13 @@ import { UsageError } from "../command.ts";
 
 export type RecordedAudit = AuditRecord & { readonly run_id: string };
 
-/** An audit record, and the event that it stands in. */
+/** An audit record and the event that contains it. */
 export interface AuditedEvent {
   readonly record: RecordedAudit;
   readonly event: RuntimeEvent;
 }
 
-/** The record of a state folder: in the store where the service wrote it, else in each run's file. */
+/** The records of a state folder: from the store for the service's runs, else from each run's file. */
 export class Records {
   readonly #state_dir: string;
   readonly #store: Store | undefined;
@@ -25,13 +26,13 @@ export class Records {
     this.#store = store;
   }
 
-  /** Makes nothing: a state folder that is not there is an empty record. The caller closes it. */
+  /** Creates nothing: a missing state folder is an empty record. The caller closes it. */
   static async open(state_dir: string): Promise<Records> {
     const file = databaseFile(state_dir);
     return new Records(state_dir, existsSync(file) ? await openStore({ file, clock: Date.now }) : undefined);
   }
 
-  /** Undefined where no service ever ran. */
+  /** Undefined if no service ever ran. */
   get store(): Store | undefined {
     return this.#store;
   }
@@ -48,7 +49,7 @@ export class Records {
     return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** The run that an id means: its own, or that of the task. */
+  /** The run of an id, which may be that of a run or a task. */
   async findRun(id: string): Promise<string> {
     if (id !== "" && (await this.#isStored(id))) return id;
     const stored = await this.#store?.tasks.get(id);
@@ -62,11 +63,11 @@ export class Records {
           for (const { task_id } of events) if (task_id === id) return run_id;
     }
     throw new UsageError(
-      `There is no task or run "${id}" in ${this.#state_dir}; "autonous sessions" lists chats and runs, "autonous tasks list" the tasks of the service; --state-dir looks elsewhere`,
+      `No task or run "${id}" in ${this.#state_dir}; "autonous sessions" lists chats and runs, "autonous tasks list" the tasks of the service; --state-dir selects another state folder`,
     );
   }
 
-  /** Says what became of a run that is no longer kept, where that is what the id means. */
+  /** Throws an explanation if the id belongs to a pruned or lost run. */
   async #refuseForgotten(id: string): Promise<void> {
     const { byRun } = await readPrunings({ state_dir: this.#state_dir, heads: headsFolder() });
     const gone = byRun.get(id) ?? byRun.values().find(({ task_id }) => task_id === id);
@@ -75,7 +76,7 @@ export class Records {
 
   async *read(run_id: string): AsyncIterable<RuntimeEvent> {
     if (this.#store !== undefined && (await this.#isStored(run_id))) {
-      // A row that cannot be read is what `audit verify` reports; here it is skipped, as a line of a file is.
+      // Skips unreadable rows, as with lines of a file; `audit verify` reports them.
       for await (const event of this.#store.checks.events(run_id)) if (!("unreadable" in event)) yield event;
     } else for await (const events of readRunFile(this.#state_dir, run_id)) yield* events;
   }
@@ -86,7 +87,7 @@ export class Records {
     return false;
   }
 
-  /** Audit records in the order of their runs, some at a time, each with the run that it belongs to. */
+  /** Audit records in batches, ordered by run, each with its run. */
   async *audits(only?: string): AsyncIterable<Iterable<AuditedEvent>> {
     for (const run_id of only === undefined ? (await this.runs()).keys() : [only]) {
       const pieces = (await this.#isStored(run_id))
@@ -106,12 +107,12 @@ export class Records {
   }
 }
 
-/** What became of a run that is no longer there. */
+/** Explains why a run is gone. */
 function goneText({ run_id, by, ts, why, events, first_ts, last_ts }: Gone): string {
   const what = `${events} records from ${first_ts ?? "?"} to ${last_ts ?? "?"}`;
   return by === "pruning"
-    ? `The run "${run_id}" (${what}) is no longer kept: it was pruned on ${ts} by ${why}`
-    : `The run "${run_id}" (${what}) is lost: the state folder was put back on ${ts} from "${why}", which is older`;
+    ? `The run "${run_id}" (${what}) was pruned on ${ts} by ${why}`
+    : `The run "${run_id}" (${what}) is lost: the state folder was restored on ${ts} from "${why}", which is older`;
 }
 
 export function runsWithFiles(state_dir: string): string[] {
@@ -126,7 +127,7 @@ export function runFile(state_dir: string, run_id: string): string {
   return join(state_dir, "runs", run_id, "events.jsonl");
 }
 
-/** Some at a time. Each is made when it is asked for: a whole piece of them at once would be a lot to keep. */
+/** In batches. Lines are parsed lazily, because a whole batch would use much memory. */
 async function* readRunFile(
   state_dir: string,
   run_id: string,
@@ -149,7 +150,7 @@ function* auditsIn(events: Iterable<RuntimeEvent>, run_id: string): Iterable<Aud
   }
 }
 
-/** Most lines hold none, and a million of them need not be read as JSON to know. */
+/** A cheap pre-check: most lines contain no audit record, and parsing a million of them is slow. */
 function mayHoldAudit(line: string): boolean {
   return line.includes('"audit":');
 }
@@ -158,7 +159,7 @@ async function* inPieces(events: AsyncIterable<RuntimeEvent>): AsyncIterable<Ite
   for await (const event of events) yield [event];
 }
 
-/** A line that is no event is what `audit verify` tells of; here it is passed over. */
+/** Undefined for an invalid line: it is skipped here, and `audit verify` reports it. */
 export function parseEvent(line: string): RuntimeEvent | undefined {
   try {
     const event = JSON.parse(line) as Partial<RuntimeEvent> | null;
@@ -170,7 +171,7 @@ export function parseEvent(line: string): RuntimeEvent | undefined {
   }
 }
 
-/** Like an event: one that somebody has broken is what `audit verify` tells of. */
+/** Invalid audit records are skipped too; `audit verify` reports them. */
 function isAudit(value: unknown): value is AuditRecord {
   if (!isObject(value)) return false;
   const { tool, tool_call_id, policy, result } = value;

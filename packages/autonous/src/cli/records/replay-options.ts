@@ -1,8 +1,8 @@
-import { locateState } from "@autonous/runtime";
+import { locateState } from "@autonous/runtime/internal";
 import { SETTINGS } from "../../config/settings.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 
-/** What a command has to be given beside the call itself, so that it works in the same place in the same way. */
+/** The options that make a command run in the same workspace with the same profile. */
 export function replayOptions({ opened, state_dir, configuration }: Workplace): readonly string[] {
   const here = process.cwd();
   const { profile } = configuration.settings;

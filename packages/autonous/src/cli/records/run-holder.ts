@@ -2,8 +2,8 @@ import { realpathSync } from "node:fs";
 import { openFiles } from "../../upkeep/open-files.ts";
 
 /**
- * The number of another process that writes this record now, as far as we may look. To go on with its run would break
- * the record under it.
+ * The pid of another process that is writing this record, as far as this user can see. Resuming its run would corrupt
+ * the record.
  */
 export function holderOf(file: string): string | undefined {
   const real = realpathSync(file);

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, readSync, statSync } from "node:fs";
-import { openOwnFile } from "@autonous/runtime";
+import { openOwnFile } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseEvent, runFile, runsWithFiles } from "./records.ts";
 
@@ -10,11 +10,11 @@ interface RunTailsOptions {
   readonly state_dir: string;
   /** Only this run. */
   readonly only?: string | undefined;
-  /** Whether the run is shown from elsewhere. Asked once for each. */
+  /** Whether another source shows the run. Called once per run. */
   readonly isElsewhere?: (run_id: string) => Promise<boolean>;
 }
 
-/** The ends of the runs' files: what is there at first, and then what each one got since it was looked at last. */
+/** Follows the runs' files: first their last events, then what was appended since the last read. */
 export class RunTails {
   readonly #options: RunTailsOptions;
   readonly #elsewhere = new Map<string, boolean>();
@@ -25,12 +25,12 @@ export class RunTails {
     this.#options = options;
   }
 
-  /** The last events of all runs, oldest first. What is before them in a file is not read. */
+  /** The last events of all runs, oldest first. Earlier parts of the files are not read. */
   async last(count: number): Promise<RuntimeEvent[]> {
     const files = this.#files().sort((a, b) => b.changedMs - a.changedMs);
     let opened = 0;
     for (const { run_id, size } of files) {
-      // The last events of all are in the files that changed last, at least one in each.
+      // The latest events are in the most recently changed files, at least one in each.
       const isLate = opened < count && !(await this.#isElsewhere(run_id));
       if (!isLate) this.#read.set(run_id, size);
       else if (this.#withFile(run_id, (fd) => this.#read.set(run_id, startOfLast(fd, count))) !== undefined) opened++;
@@ -63,7 +63,7 @@ export class RunTails {
     return known;
   }
 
-  /** Undefined where there is no file: the service's store may be ahead of it. */
+  /** Undefined if the file does not exist: the service's store may be ahead of it. */
   #withFile<T>(run_id: string, work: (fd: number) => T): T | undefined {
     let fd: number;
     try {
@@ -85,14 +85,14 @@ export class RunTails {
     if (size <= from) return [];
     const bytes = Buffer.alloc(size - from);
     readSync(fd, bytes, 0, bytes.length, from);
-    const end = bytes.lastIndexOf(NEWLINE) + 1; // half a line is read again when it is whole
+    const end = bytes.lastIndexOf(NEWLINE) + 1; // a partial line is read again once it is complete
     this.#read.set(run_id, from + end);
     const lines = bytes.subarray(0, end).toString("utf8").split("\n");
     return lines.map(parseEvent).filter((event) => event !== undefined);
   }
 }
 
-/** Where the last `count` whole lines of a file begin. */
+/** The offset of the last `count` complete lines of a file. */
 function startOfLast(fd: number, count: number): number {
   const block = Buffer.alloc(BLOCK_BYTES);
   let lineEnds = 0;

@@ -1,5 +1,7 @@
-import { makeId, makeTraceId, runPath, ToolError } from "@autonous/runtime";
-import type { CallError, EventType, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { makeId, makeTraceId, runPath } from "@autonous/runtime/internal";
+import type { CallError, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime/internal";
 import { runAgent } from "../../agent/loop.ts";
 import { compactHistory } from "../../agent/window/summary.ts";
 import type { CompactedHistory } from "../../agent/window/summary.ts";
@@ -25,50 +27,50 @@ interface SessionOptions {
   readonly place: Workplace;
   readonly provider: ModelProvider;
   readonly limits: AgentOptions["limits"];
-  /** How long a yes may hold beyond the one call. */
+  /** The scopes offered for an approval beyond the single call. */
   readonly scopes: readonly LongScope[];
-  /** Goes on with this run. Default: a new one. */
+  /** Resumes this run. Default: a new run. */
   readonly run_id?: string;
-  /** Of what a task is a part, which goes on when the task is stopped: of a chat, or of nothing. */
+  /** Whether the task belongs to a chat, which continues when the task is stopped. */
   readonly taskOf: "chat" | "run";
 }
 
 type Task = AgentOptions["task"];
 type Said = Pick<Task, "history" | "window">;
 
-/** What became of a task when it was last at hand: its process ended within it, or it came to an end without an answer. */
+/** How the previous attempt ended: interrupted with its process, or failed without an answer. */
 export type Before = "broken_off" | "failed";
 
-/** What came of a task at this terminal. */
+/** The outcome of a task at this terminal. */
 export interface Asked extends AgentOutcome {
-  /** Calls that had to be asked for where nobody could be. */
+  /** Calls that needed approval when no person could be asked. */
   readonly unasked: readonly CallError[];
-  /** Of the changes that were made, in their order. */
+  /** Undo ids of the changes, in order. */
   readonly undo_ids: readonly string[];
-  /** Some of the tokens are estimated: the provider did not say how many it billed. */
+  /** Some token counts are estimated, because the provider did not report them. */
   readonly isEstimated: boolean;
-  /** Some of them the provider reported. */
+  /** The provider reported some token counts. */
   readonly isReported: boolean;
 }
 
-/** The agent at a terminal: a run, its live view, and who answers. Whoever opens it closes it. */
+/** The agent at a terminal: a run, its live view and the approver. The caller closes it. */
 export interface AgentSession {
   readonly runtime: Runtime;
   readonly view: LiveView;
   provider: ModelProvider;
   ask(task: Task, options?: { readonly before?: Before }): Promise<Asked>;
-  /** Has the model summarise what was said. Throws `ToolError`. */
+  /** Has the model summarise the conversation. Throws `ToolError`. */
   compact(said: Said): Promise<CompactedHistory>;
   close(): Promise<void>;
 }
 
-/** No more comes of the reply that is shown as it comes. */
+/** Events after which the streamed reply is complete. */
 const ENDS_REPLY: ReadonlySet<EventType> = new Set(["model.completed", "model.failed", "model.switched"]);
 
-/** Two of them within this time stop more than one. */
+/** A second Ctrl-C within this time stops more than the first. */
 const TWICE_MS = 2000;
 
-/** A chat makes no call again: those that a killed process left open end at once, and what they changed can be undone. */
+/** A chat repeats no calls: those left open by a killed process end immediately, and their changes can be undone. */
 function resumption({ run_id, taskOf }: SessionOptions): Pick<RuntimeOptions, "run_id" | "resumes"> {
   return run_id === undefined ? {} : { run_id, resumes: taskOf === "run" };
 }
@@ -104,7 +106,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
   );
   await startWith(namedSkill(input), runtime);
   const onRetry: LiveView["retry"] = (retry) => {
-    preview.end(); // what came of the attempt that failed is not gone on with
+    preview.end(); // the reply of the failed attempt is discarded
     view.retry(retry);
   };
   const results = new KeptResults(options.place.state_dir, runtime.run_id);
@@ -156,7 +158,7 @@ function printNote(screen: Screen, text: string): void {
   screen.print(noteLines(text, screen.columns ?? Infinity));
 }
 
-/** Markdown is rendered where there are colours for it, and read by nothing else: others do not load what reads it. */
+/** Markdown is rendered only with colours, so the renderer is loaded only then. */
 async function openView({ options, print }: CommandInput, { state_dir }: Workplace, screen: Screen): Promise<LiveView> {
   const folderOf = (run_id: string): string => runPath(state_dir, run_id);
   const isRendered = screen.rewrites && screen.colours && !print.json;
@@ -165,7 +167,7 @@ async function openView({ options, print }: CommandInput, { state_dir }: Workpla
   return createLiveView(screen, { folderOf, verbose: options["verbose"] === true, ...layout });
 }
 
-/** For whoever has a collector: nothing of it is loaded for others. */
+/** Loads the tracing code only if a collector is configured. */
 async function openSessionTraces(
   journal: () => Runtime["journal"],
   log: (line: string) => void,
@@ -182,7 +184,7 @@ async function openSessionTraces(
   });
 }
 
-/** What happens while a task is under way, and what Ctrl-C stops of it. */
+/** The state of the running task, and what Ctrl-C stops. */
 class SessionState {
   readonly #input: CommandInput;
   readonly #taskOf: SessionOptions["taskOf"];
@@ -203,7 +205,7 @@ class SessionState {
     this.#say = say;
   }
 
-  /** Gives the signal of the task. */
+  /** Returns the signal of the task. */
   begin(): AbortSignal {
     this.#task = new AbortController();
     this.#running.clear();
@@ -234,7 +236,7 @@ class SessionState {
     const { estimated, input_tokens } = Object(payload["usage"]) as Readonly<Record<string, unknown>>;
     if (type === "model.completed" || type === "model.billed") {
       this.#isEstimated ||= estimated === true;
-      // What was paid for a failed attempt is shown as an estimate too: it counts against the limits.
+      // The estimated usage of a failed attempt is shown too, because it counts against the limits.
       this.#isReported ||= input_tokens !== undefined && (estimated !== true || type === "model.billed");
     }
     if (result === undefined) return;
@@ -243,20 +245,20 @@ class SessionState {
     if (result.artifacts.undo_id !== undefined) this.#undoIds.push(result.artifacts.undo_id);
   }
 
-  /** Stops the task: somebody pressed Ctrl-C twice. */
+  /** Stops the task after a second Ctrl-C. */
   stop(): void {
     if (this.#taskOf === "chat") this.#task.abort();
     else process.kill(process.pid, "SIGINT");
     this.#letGo();
   }
 
-  /** True: no more is to be stopped than was. First the calls that run, then the task, and in a run the program. */
+  /** Stops the running calls first, then the task, and in a run the program. True: handled, stop nothing else. */
   #interrupt(): boolean {
     const isTwice = performance.now() - this.#lastMs < TWICE_MS;
     this.#lastMs = performance.now();
     const isChat = this.#taskOf === "chat";
     if (!isTwice && canAsk() && this.#running.size > 0) {
-      this.#calls.abort(new ToolError("Cancelled", "The call was cancelled by the person at the terminal"));
+      this.#calls.abort(new ToolError("Cancelled", "The user cancelled the call at the terminal"));
       this.#say(`Stopping the call; Ctrl-C again stops the ${isChat ? "task" : "run"}`);
       return true;
     }
@@ -266,7 +268,7 @@ class SessionState {
   }
 }
 
-/** An attempt that failed is over on record; this begins another. One that was broken off is gone on with. */
+/** After a failed attempt, which is recorded as ended, a new one starts. An interrupted one is resumed. */
 async function recordTakenUp(runtime: Runtime, { task_id, trace_id }: Task, before: Before): Promise<void> {
   const now = Date.now();
   const about = { trace_id: trace_id ?? makeTraceId(), task_id: task_id ?? null, run_id: runtime.run_id };
@@ -276,14 +278,14 @@ async function recordTakenUp(runtime: Runtime, { task_id, trace_id }: Task, befo
   await runtime.journal.append([{ event_id: makeId("evt", now), ts, type, parent_id: null, ...about, payload }]);
 }
 
-/** What the loop throws is the journal's: a run whose record cannot be kept is not gone on with. */
+/** The loop throws only journal errors: a run that cannot be recorded is stopped. */
 async function runRecorded(options: AgentOptions): Promise<AgentOutcome> {
   try {
     return await runAgent(options);
   } catch (error) {
     if (error instanceof ToolError) throw error;
     const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    const message = `Cannot go on with the task: its record could not be written (${reason})`;
+    const message = `Cannot continue the task: its record could not be written (${reason})`;
     throw new ToolError("RecordFailed", message, {}, error);
   }
 }

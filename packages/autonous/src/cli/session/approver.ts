@@ -1,5 +1,6 @@
 import { isatty } from "node:tty";
-import { createRuntime, isRunByCall } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { isRunByCall } from "@autonous/runtime/internal";
 import type { ApprovalAnswer, OnApproval, Runtime, RuntimeOptions } from "@autonous/runtime";
 import type { LongScope } from "../../channels/terminal/answers.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
@@ -13,20 +14,20 @@ import { replayOptions } from "../records/replay-options.ts";
 interface Attended {
   readonly place: Workplace;
   readonly screen: Screen;
-  /** How long a yes may hold here beyond the one call. */
+  /** The scopes offered for an approval beyond the single call. */
   readonly scopes: readonly LongScope[];
-  /** Standard input is not the person's to answer with. */
+  /** Standard input is used for data, so it cannot be used for answers. */
   readonly isInputTaken?: boolean;
-  /** Stops everything: somebody pressed Ctrl-C twice at a question. Default: as if by a signal. */
+  /** Stops everything after a second Ctrl-C at a question. Default: like a signal. */
   readonly stop?: () => void;
 }
 
-/** The skill that restricts the whole run, as the command line names it. */
+/** The skill from the command line that restricts the whole run. */
 export function namedSkill({ options }: CommandInput): string | undefined {
   return options["skill"] as string | undefined;
 }
 
-/** Lets the skill restrict the run; one that cannot ends it. */
+/** Activates the skill for the run; fails if it cannot be used. */
 export async function startWith(skill: string | undefined, runtime: Runtime): Promise<void> {
   try {
     if (skill !== undefined) await runtime.useSkill(skill);
@@ -36,7 +37,7 @@ export async function startWith(skill: string | undefined, runtime: Runtime): Pr
   }
 }
 
-/** A runtime that asks whoever sits at the terminal. */
+/** A runtime that asks the user at the terminal. */
 export async function openAttended(
   input: CommandInput,
   attended: Attended,
@@ -46,7 +47,7 @@ export async function openAttended(
   tellRefused(place, input.print);
   const onApproval = openApprover(input, attended);
   const own = await runtimeOptions(place, input.print);
-  const { onReverseThinking = more.onReverseThinking } = own; // a module's own counts before a model
+  const { onReverseThinking = more.onReverseThinking } = own; // a module's handler takes precedence over a model
   return await createRuntime({
     ...own,
     replay_options: replayOptions(place),
@@ -57,24 +58,24 @@ export async function openAttended(
 }
 
 /**
- * Who answers for a command: the digest that was given with it, else the person at the terminal. Undefined where nobody
- * can: then a call that has to be asked for is refused at once, and says how to go on.
+ * Answers approval requests: by the digest given with the command, else by asking the user at the terminal. Undefined if
+ * neither is possible: then a call that needs approval is refused immediately, with a hint.
  */
 function openApprover({ options, print }: CommandInput, attended: Attended): OnApproval | undefined {
   const digest = options["approve"] as string | undefined;
   const isAsking = options["nonInteractive"] !== true && attended.isInputTaken !== true && canAsk();
   const ask = isAsking ? lazyApprover(attended) : undefined;
-  // Where a child of ours, or a program, writes the command line, no digest on it is anybody's yes.
+  // If an agent's command or another program wrote the command line, its digest is not a person's approval.
   if (digest === undefined || !isatty(0) || isUnattended() || isRunByCall()) return ask;
   return (request, asked) => {
     if (request.digest === digest)
       return { answer: "grant", by: personName(), via: "terminal" } satisfies ApprovalAnswer;
-    print.note("--approve names another call, or this one before something that it depends on changed");
+    print.note("--approve is for a different call, or for this one before something it depends on changed");
     return ask?.(request, asked) ?? null;
   };
 }
 
-/** Somebody is there who sees what is asked and can answer. */
+/** Whether a person can see the question and answer it. */
 export function canAsk(): boolean {
   return !isUnattended() && whyNoPerson() === undefined;
 }
@@ -91,7 +92,7 @@ function interruptSelf(): void {
   process.kill(process.pid, "SIGINT");
 }
 
-/** Loaded when something is asked: most commands ask nothing. */
+/** Loaded on demand: most commands never ask. */
 function lazyApprover({ place, scopes, screen, stop = interruptSelf }: Attended): OnApproval {
   let approver: OnApproval | undefined;
   return async (request, options) => {

@@ -12,7 +12,7 @@ import { readProject } from "./project-text.ts";
 
 type Asking = Pick<AgentOptions, "billedTokens" | "costOf" | "project">;
 
-/** The provider of a model, or of a list of them, each asked as the configuration says for it. */
+/** The provider of a model, or of a list of models, each with its own settings. */
 export async function providerOf(
   configuration: Configuration,
   model: string = configuration.settings.model,
@@ -20,12 +20,12 @@ export async function providerOf(
   return await createProvider(model, process.env, (name) => settingsOf(configuration, name));
 }
 
-/** How one model is asked. */
+/** The settings of one model. */
 export function settingsOf(configuration: Configuration, model: string): ModelSettings {
   return settingsForModel(configuration, findByModel(configuration.models, model) ?? {}, process.env);
 }
 
-/** How a model is asked at a workplace: what it costs, what the workspace says about itself. */
+/** The inputs for model requests in a workspace: prices and project context. */
 export async function readAsking(
   place: Workplace,
   skill?: string,

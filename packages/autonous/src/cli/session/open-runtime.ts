@@ -1,17 +1,18 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { createRuntime } from "@autonous/runtime";
 import {
   checkRoots,
   checkState,
-  createRuntime,
   isInside,
   locateState,
   splitRootsOf,
   makeVisible,
   migrateState,
   migrationText,
-} from "@autonous/runtime";
-import type { CommandLimits, Runtime, RuntimeOptions } from "@autonous/runtime";
+} from "@autonous/runtime/internal";
+import type { Runtime, RuntimeOptions } from "@autonous/runtime";
+import type { CommandLimits } from "@autonous/runtime/internal";
 import { loadConfiguration } from "../../config/load.ts";
 import type { Configuration } from "../../config/load.ts";
 import type { LoadedModules } from "../../config/load-modules.ts";
@@ -24,7 +25,7 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import type { Print } from "../output/print.ts";
 
-/** Where a command works: its roots and its state folder. */
+/** The roots and the state folder of a command. */
 export interface Workplace {
   readonly configuration: Configuration;
   readonly roots: readonly string[];
@@ -32,9 +33,9 @@ export interface Workplace {
   readonly opened: readonly string[];
   readonly cwd: string;
   readonly state_dir: string;
-  /** Why the state folder may not be read, with what to do. */
+  /** Why the state folder must not be read, and what to do. */
   readonly state_problem?: string | undefined;
-  /** A person has chosen the state folder. */
+  /** The user chose the state folder explicitly. */
   readonly state_is_named?: boolean;
 }
 
@@ -48,8 +49,8 @@ function tellOnce(text: string, print: Pick<Print, "note"> | undefined): void {
 }
 
 /**
- * The options of the command line first, then the configuration; the current folder where neither names a root. Makes
- * nothing. Throws where the state folder is not surely this user's own, so that no command reads one that is planted.
+ * From the command line, then the configuration, then the current folder as the root. Creates
+ * nothing. Throws if the state folder may not be this user's own, so that no command reads a planted one.
  */
 export function findWorkplace(given: Given): Workplace {
   const place = lookForWorkplace(given);
@@ -59,19 +60,19 @@ export function findWorkplace(given: Given): Workplace {
   return place;
 }
 
-/** For commands that tell what is wrong with the state folder: they must not read what is in it. */
+/** For commands that report problems of the state folder; they must not read its content. */
 export function lookForWorkplace({ options }: Given): Workplace {
   const { profile, config } = options as { readonly profile?: string; readonly config?: string };
   const environment = profile === undefined ? process.env : { ...process.env, AUTONOUS_PROFILE: profile };
   const own = config === undefined ? loadConfiguration(environment) : loadOther(config, environment);
   const here = process.cwd();
   const given = options["root"] as readonly string[] | undefined;
-  // An empty name is not the current folder: it is a variable that nobody set.
+  // An empty name does not mean the current folder: it usually comes from an unset variable.
   const wanted = given?.map((root) => root && resolve(here, root)) ?? own.settings.tool_allowed_roots ?? [here];
   const { roots: opened, problems } = checkRoots(wanted);
   if (problems.length > 0) throw new UsageError(`Cannot work there: ${problems.join("; ")}`);
   const { stateDir = own.settings.state_dir } = options as { readonly stateDir?: string };
-  if (stateDir === "") throw new UsageError("--state-dir is empty; name the folder in which the record is kept");
+  if (stateDir === "") throw new UsageError("--state-dir is empty; name the state folder");
   const wish = { workspace: here, state_dir: stateDir };
   const state_dir = locateState(wish);
   const parted = splitRootsOf(state_dir, opened);
@@ -82,7 +83,7 @@ export function lookForWorkplace({ options }: Given): Workplace {
   });
   return {
     configuration,
-    roots: [...roots, ...parted.own], // the first one is where commands run
+    roots: [...roots, ...parted.own], // commands run in the first one
     opened,
     cwd: placeIn(here, roots),
     state_dir,
@@ -91,15 +92,15 @@ export function lookForWorkplace({ options }: Given): Workplace {
   };
 }
 
-/** What decides comes from that file alone: a variable that outweighs it here would not where it is meant for. */
+/** Ignores variables that affect decisions: they may not be set where this file will be used. */
 function loadOther(file: string, environment: NodeJS.ProcessEnv): Configuration {
   const { AUTONOUS_PROFILE: _profile, AUTONOUS_TOOL_BASH_DENYLIST: _denylist, ...rest } = environment;
   const path = resolve(process.cwd(), file);
-  if (!existsSync(path)) throw new UsageError(`There is no configuration file "${path}"`);
+  if (!existsSync(path)) throw new UsageError(`The configuration file "${path}" does not exist`);
   return loadConfiguration(rest, path);
 }
 
-/** The current folder where it lies in a root, else the first root. */
+/** The current folder if it is inside a root, else the first root. */
 function placeIn(here: string, roots: readonly string[]): string {
   return roots.some((root) => isInside(root, here)) ? here : (roots[0] ?? here);
 }
@@ -108,7 +109,7 @@ export async function openRuntime(input: Given, more: Partial<RuntimeOptions> = 
   return await createRuntime({ ...(await runtimeOptions(findWorkplace(input), input.print)), ...more });
 }
 
-/** With what the configured modules give. Throws where one that is trusted cannot be loaded. */
+/** Includes the configured modules. Throws if a trusted one cannot be loaded. */
 export async function runtimeOptions(place: Workplace, print?: Pick<Print, "note">): Promise<RuntimeOptions> {
   const { options, refused, broken } = await readModules(place);
   if (broken.length > 0) throw new UsageError(broken.join("\n"));
@@ -128,7 +129,7 @@ export async function readModules(
 
 const NO_MODULES: LoadedModules = { options: {}, loaded: [], refused: [], broken: [] };
 
-/** Without what modules give. */
+/** Without modules. */
 export function plainOptions({ configuration, roots, cwd, state_dir }: Workplace): RuntimeOptions {
   const { settings, policy } = configuration;
   return {
@@ -155,7 +156,7 @@ export function plainOptions({ configuration, roots, cwd, state_dir }: Workplace
 
 const MEBIBYTE = 1_048_576;
 
-/** The machine's own where nothing is said: `loadConfiguration` sets them. */
+/** Defaults depend on the machine: `loadConfiguration` sets them. */
 export function commandLimits(settings: Settings): Partial<CommandLimits> {
   const { command_memory_megabytes: memory, command_file_megabytes: file, command_processes: processes } = settings;
   return {
@@ -166,14 +167,14 @@ export function commandLimits(settings: Settings): Partial<CommandLimits> {
   };
 }
 
-/** Whether the person at this machine has trusted exactly this skill. Looked up each time: trust can be taken back. */
+/** Whether the user has trusted exactly this skill. Looked up each time, because trust can be revoked. */
 export function isTrustedSkill({ folder, digest }: { readonly folder: string; readonly digest: string }): boolean {
   return new TrustStore().isTrusted({ kind: "skill", path: folder, digest });
 }
 
 const MOST_TOLD = 10;
 
-/** Tells what of the workspace's own configuration does not count, so that nobody wonders. */
+/** Lists the parts of the workspace's configuration that are not in force. */
 export function tellRefused({ configuration: { refused } }: Workplace, print: Print): void {
   if (refused.length === 0) return;
   const lines = [
@@ -181,7 +182,7 @@ export function tellRefused({ configuration: { refused } }: Workplace, print: Pr
       .slice(0, MOST_TOLD)
       .map(({ where, what, why }) => makeVisible(`Not in force: ${what} (${where}): ${why}`)),
     ...(refused.length > MOST_TOLD ? [`… and ${refused.length - MOST_TOLD} more`] : []),
-    "autonous policy trust shows what this workspace brings, and trusts it if you say so",
+    "Review and trust it: autonous policy trust",
   ];
   print.note(lines.join("\n"));
 }

@@ -1,20 +1,20 @@
 import { fstatSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { isatty } from "node:tty";
-import { isRunByCall } from "@autonous/runtime";
+import { isRunByCall } from "@autonous/runtime/internal";
 
-/** Who sits at this machine, as it is put on record with an answer. */
+/** The user's name, as recorded with an answer. */
 export function personName(): string {
   try {
     return userInfo().username;
   } catch {
-    return `uid ${process.getuid?.() ?? "unknown"}`; // a container may run as a number that has no name
+    return `uid ${process.getuid?.() ?? "unknown"}`; // a container may run as a uid without a name
   }
 }
 
 /**
- * Why a yes that is given here would not be a person's; undefined where one can see the question and type the answer. Input
- * has to be the terminal of this session: another terminal can be opened by its name, and typed into by whoever made it.
+ * Why a yes given here could not be trusted as a person's; undefined if a person can see the question and answer. Input
+ * has to be the terminal of this session: any other terminal can be opened by name, and its creator can type into it.
  */
 export function whyNoPerson(): string | undefined {
   if (isRunByCall()) return "a command that an agent runs cannot answer for a person";
@@ -23,9 +23,9 @@ export function whyNoPerson(): string | undefined {
   return isOwnTerminal() ? undefined : "standard input is not the terminal of this session";
 }
 
-/** `/dev/tty`: the terminal of the session, by whatever name. */
+/** The device number of `/dev/tty`, the terminal of the session. */
 const DEV_TTY = 0x05_00;
-/** Of the fields behind the name of the program in `/proc/self/stat`. */
+/** The index among the fields after the program name in `/proc/self/stat`. */
 const TTY_NR = 4;
 
 function isOwnTerminal(): boolean {

@@ -4,15 +4,15 @@ import { isatty } from "node:tty";
 import { withQuotations } from "../../model/prompt/quoted.ts";
 import { standardInput } from "./standard-input.ts";
 
-/** What was piped in, as much of it as is taken. */
+/** Piped input, up to the limit. */
 export interface PipedInput {
   readonly text: string;
   readonly isCut: boolean;
 }
 
-/** Some 25,000 tokens. What is longer is better read from a file, page by page. */
+/** About 25,000 tokens. Longer input is better read from a file, page by page. */
 const MOST_BYTES = 100_000;
-/** How long a program that started this one and left its input open is waited for. A pipe of the shell ends by itself. */
+/** Timeout for input from a parent program that left the pipe open. Shell pipes close themselves. */
 const FIRST_BYTE_MS = 3000;
 
 interface ReadOptions {
@@ -20,14 +20,14 @@ interface ReadOptions {
   readonly note: (text: string) => void;
 }
 
-/** Standard input where it is no terminal: read to its end, or to the bound. "" where there is none. */
+/** Standard input that is not a terminal, read up to the limit. "" if it has none. */
 export async function readPiped({ signal, note }: ReadOptions): Promise<PipedInput> {
   const kind = kindOfInput();
   if (kind === "none") return { text: "", isCut: false };
   const enough = new AbortController();
   const waiting = setTimeout(() => {
     if (kind === "socket") return enough.abort();
-    note("Waiting for standard input to end; < /dev/null goes without it");
+    note("Waiting for standard input to end; add < /dev/null to run without it");
   }, FIRST_BYTE_MS);
   const decoder = new StringDecoder("utf8");
   let text = "";
@@ -47,7 +47,7 @@ export async function readPiped({ signal, note }: ReadOptions): Promise<PipedInp
   return { text: text + decoder.end(), isCut: false };
 }
 
-/** What a program that made this one gave it to read from: Node's own pipes are sockets, a shell's are not. */
+/** The type of standard input: pipes created by Node.js are sockets, those of a shell are not. */
 function kindOfInput(): "none" | "socket" | "pipe" {
   if (isatty(0)) return "none";
   try {
@@ -60,7 +60,7 @@ function kindOfInput(): "none" | "socket" | "pipe" {
   }
 }
 
-/** A task with what was piped in, quoted as the data that it is. `text` has passed the redactor. */
+/** A task with the piped input quoted as data. `text` is already redacted. */
 export function withContext(task: string, { text, isCut }: PipedInput): string {
   if (text.trim() === "") return task;
   const about = isCut ? `the first ${MOST_BYTES} bytes; the rest was left out` : "all of it";

@@ -53,7 +53,7 @@ test("notes of the person and the workspace are read, and what was skipped is na
         { path: "~/.codex/AGENTS.md", standing: "user", text: "Be brief.\n", bytes: 10 },
         { path: "CLAUDE.md", standing: "workspace", text: "Use spaces.\n", bytes: 12 },
       ],
-      skipped: [{ path: "AGENTS.md", why: "it leads outside the allowed roots" }],
+      skipped: [{ path: "AGENTS.md", why: "it points outside the allowed roots" }],
     },
   });
 });

@@ -1,10 +1,10 @@
 import { arch, release, type } from "node:os";
-import { listSkills, readNotes, surveyWorkspace } from "@autonous/runtime";
+import { listSkills, readNotes, surveyWorkspace } from "@autonous/runtime/internal";
 import type { ProjectContext } from "../../agent/instructions.ts";
 import { isTrustedSkill } from "./open-runtime.ts";
 import type { Workplace } from "./open-runtime.ts";
 
-/** What a model is told about a workspace: what is in it, notes for agents, and the skills that a person trusts. */
+/** The workspace description for the model: content, notes for agents, and trusted skills. */
 export async function readProject({ roots, cwd, state_dir, configuration }: Workplace): Promise<ProjectContext> {
   const place = { roots, cwd, state_dir, settings: configuration.policy };
   const notes = readNotes(place);
@@ -23,7 +23,7 @@ export async function readProject({ roots, cwd, state_dir, configuration }: Work
 
 const MOST_RELEASE = 40;
 
-/** The day where the machine is. */
+/** The local date. */
 function dateOf(now: Date): string {
   const [month, day] = [now.getMonth() + 1, now.getDate()].map((number) => String(number).padStart(2, "0"));
   return `${now.getFullYear()}-${month}-${day}`;

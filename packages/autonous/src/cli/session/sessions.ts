@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { readLines } from "@autonous/runtime";
+import { readLines } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { readChatRecord, totalUse } from "../chat/chat-record.ts";
 import { parseEvent, Records, runFile } from "../records/records.ts";
@@ -15,7 +15,7 @@ export interface Session {
   readonly messages: number;
   /** When it was last active, ISO 8601. */
   readonly last_at: string;
-  /** In the currency of the price table; null where a round has no price. */
+  /** In the currency of the price table; null if a round has no price. */
   readonly cost: number | null;
 }
 
@@ -24,10 +24,10 @@ interface SessionFilter {
   readonly kind?: Session["kind"];
 }
 
-/** Files that are read at most, the latest first: most runs are single calls. */
+/** Maximum number of files to read, latest first: most runs are single calls. */
 const MOST_FILES = 2000;
 
-/** The sessions of a state folder, the last active first. Those of the service are not among them. */
+/** The sessions of a state folder, last active first, without those of the service. */
 export async function listSessions(state_dir: string, { limit, kind }: SessionFilter): Promise<readonly Session[]> {
   const records = await Records.open(state_dir);
   try {
@@ -63,7 +63,7 @@ async function readSession(state_dir: string, run_id: string, changedMs: number)
   return { run_id, kind, first_line, messages, last_at, cost: totalUse(models).cost };
 }
 
-/** Calls, which are most of a record, need not be parsed. */
+/** Only these events are parsed; most of a record is calls. */
 const WANTED = ['"type":"agent.started"', '"type":"model.completed"', '"type":"model.billed"'] as const;
 
 async function* wantedEvents(state_dir: string, run_id: string): AsyncIterable<RuntimeEvent> {
@@ -88,7 +88,7 @@ interface ListOptions {
   readonly current?: string;
 }
 
-/** For people: a line for each. */
+/** A table for people, one line per session. */
 export function sessionTable(sessions: readonly Session[], { width, now, current }: ListOptions): string {
   const rows = sessions.map(({ run_id, last_at, cost, first_line }) => [
     run_id,

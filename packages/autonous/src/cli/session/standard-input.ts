@@ -1,12 +1,12 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** Standard input, piece by piece. An interrupt ends the wait for the next one by throwing its reason. */
+/** Standard input in chunks. An interrupt throws its reason instead of waiting for the next chunk. */
 export async function* standardInput(signal: AbortSignal): AsyncIterable<Buffer> {
   signal.throwIfAborted();
   const stop = (): void => void process.stdin.destroy();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    if (process.stdin.isTTY) process.stderr.write("Reading what you type; Ctrl-D ends it\n");
+    if (process.stdin.isTTY) process.stderr.write("Reading from the terminal; Ctrl-D ends the input\n");
     yield* process.stdin as AsyncIterable<Buffer>;
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -18,13 +18,13 @@ export async function* standardInput(signal: AbortSignal): AsyncIterable<Buffer>
 
 const LONGEST_LINE = 4096;
 
-/** What a person types up to the end of the line. "" where the input ends without anything. */
+/** One typed line. "" if the input ends before any text. */
 export async function readTypedLine(signal: AbortSignal): Promise<string> {
   for await (const line of typedLines(signal)) return line;
   return "";
 }
 
-/** Line by line what a person types. Standard input cannot be read any more once the caller stops asking. */
+/** Typed lines. Standard input cannot be read again after the caller stops iterating. */
 export async function* typedLines(signal: AbortSignal): AsyncIterable<string> {
   signal.throwIfAborted();
   const stop = (): void => void process.stdin.destroy();
@@ -48,7 +48,7 @@ export async function* typedLines(signal: AbortSignal): AsyncIterable<string> {
 
 const LONGEST_MESSAGE = 100_000;
 
-/** Lines of standard input that is no terminal. What is longer than a message can be is cut. */
+/** Lines of standard input that is not a terminal. Lines longer than a message are truncated. */
 export async function* pipedLines(signal: AbortSignal): AsyncIterable<string> {
   const decoder = new StringDecoder("utf8");
   let open = "";

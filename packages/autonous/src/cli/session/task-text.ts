@@ -1,16 +1,16 @@
-import type { Approval } from "@autonous/runtime";
+import type { Approval } from "@autonous/runtime/internal";
 import type { ForgottenRun, Store, Task } from "../../store/store.ts";
 
 type Details = NonNullable<Awaited<ReturnType<Store["tasks"]["get"]>>>;
 
 export interface ShownTask extends Details {
-  /** Those that wait for an answer. */
+  /** Pending approvals. */
   readonly approvals: readonly Approval[];
-  /** Its record is no longer kept. */
+  /** Set if its record was pruned. */
   readonly forgotten?: ForgottenRun;
 }
 
-/** What a task is, a fact a row. */
+/** The facts about a task, one per row. */
 export function factRows({ task, reply, reply_sent_at }: ShownTask): string[][] {
   const at = (ms: number): string => new Date(ms).toISOString();
   return [
@@ -20,13 +20,11 @@ export function factRows({ task, reply, reply_sent_at }: ShownTask): string[][] 
     ["chat", task.lane],
     ...(task.user === null ? [] : [["from", task.user]]),
     ["attempts", `${task.attempts} (${task.crashes} crashes)`],
-    ...(task.retries === 0
-      ? []
-      : [["retried", `${task.retries === 1 ? "once" : `${task.retries} times`}, by a person`]]),
-    ["made", at(task.created_at)],
+    ...(task.retries === 0 ? [] : [["retried", `${task.retries === 1 ? "once" : `${task.retries} times`}, manually`]]),
+    ["created", at(task.created_at)],
     ...(task.started_at === null ? [] : [["started", at(task.started_at)]]),
     ...(task.finished_at === null ? [] : [["ended", at(task.finished_at)]]),
-    ...(task.state === "queued" && task.attempts > 0 ? [["tried again", at(task.run_at)]] : []),
+    ...(task.state === "queued" && task.attempts > 0 ? [["next attempt", at(task.run_at)]] : []),
     ["text", task.text.replaceAll("\n", " ")],
     ...(task.error === null ? [] : [["error", task.error]]),
     ...(task.cancel_by === null || task.error !== null ? [] : [["stopped by", task.cancel_by]]),
@@ -36,16 +34,16 @@ export function factRows({ task, reply, reply_sent_at }: ShownTask): string[][] 
 
 const KINDS = { text: "the answer", file: "a file", approval: "a question", display: "a message" } as const;
 
-/** What no channel has taken, and why. */
+/** Undelivered messages, and why. */
 export function unsentRows(unsent: Details["unsent"]): string[][] {
   return unsent.map(({ kind, channel, attempts, error, next_at }) => {
     const tried = attempts === 0 ? "not tried yet" : `tried ${attempts === 1 ? "once" : `${attempts} times`}`;
-    const next = next_at === null ? "given up" : next_at > 0 ? `next ${new Date(next_at).toISOString()}` : "due now";
+    const next = next_at === null ? "gave up" : next_at > 0 ? `next ${new Date(next_at).toISOString()}` : "due now";
     return ["not sent", `${KINDS[kind]} by ${channel}`, [tried, next, ...(error === null ? [] : [error])].join("; ")];
   });
 }
 
-/** What a person can do about a task, by its state. */
+/** The actions available for a task, by state. */
 // oxfmt-ignore
 const STEPS: Readonly<Partial<Record<Task["state"], readonly ("retry" | "drop" | "cancel")[]>>> = {
   queued:           ["cancel"],
@@ -59,12 +57,12 @@ const STEPS: Readonly<Partial<Record<Task["state"], readonly ("retry" | "drop" |
 };
 
 const MEANING = {
-  retry: "puts it back into the queue",
-  drop: "puts it away",
+  retry: "requeues it",
+  drop: "discards it",
   cancel: "stops it",
 } as const;
 
-/** Commands to be pasted, each with what it does; none where nothing is left to do. */
+/** Commands to copy, each with its effect; empty if nothing is left to do. */
 export function nextSteps({ task, approvals, forgotten, unsent }: ShownTask): string[][] {
   const { task_id, run_id, state, cancel_by, finished_at } = task;
   const isBeingStopped = cancel_by !== null && finished_at === null;
@@ -73,7 +71,7 @@ export function nextSteps({ task, approvals, forgotten, unsent }: ShownTask): st
     ...approvals.map(({ request }) => [`autonous approvals show ${request.approval_id}`, "shows what it waits for"]),
     ...possible.map((step) => [`autonous tasks ${step} ${task_id}`, MEANING[step]]),
     ...(unsent.some(({ kind, next_at }) => kind !== "display" && next_at === null)
-      ? [[`autonous tasks resend ${task_id}`, "sends what was given up again"]]
+      ? [[`autonous tasks resend ${task_id}`, "resends what could not be delivered"]]
       : []),
     ...(state === "queued" || forgotten !== undefined ? [] : [[`autonous events tree ${run_id}`, "shows what it did"]]),
   ];

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
-import { canonicalJson, listSkills, redact, unifiedDiff } from "@autonous/runtime";
-import type { SkillEntry, SkillIndex } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
+import { canonicalJson, listSkills, unifiedDiff } from "@autonous/runtime/internal";
+import type { SkillEntry, SkillIndex } from "@autonous/runtime/internal";
 import type { Refused } from "../../config/load.ts";
 import { bindModule } from "../../config/module-files.ts";
 import { thingOf } from "../../config/project.ts";
@@ -11,32 +12,32 @@ import { isTrustedSkill } from "../session/open-runtime.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 import { count } from "../usage.ts";
 
-/** Something that the workspace brings, and how it stands. */
+/** A configuration, module or skill of the workspace, with its trust status. */
 export interface Brought {
   readonly thing: Thing;
   readonly status: "trusted" | "new" | "changed" | "narrows";
-  /** Since it was trusted: clauses. */
+  /** Changes since it was trusted, as clauses. */
   readonly changes: readonly string[];
-  /** The same, file by file. */
+  /** The same changes, file by file. */
   readonly files_changed: readonly ChangedFile[];
-  /** As it was trusted. */
+  /** The state that was trusted. */
   readonly before?: TrustedThing;
-  /** Of a configuration: what does not count as long as it is not trusted. */
+  /** Configurations only: the parts that need trust. */
   readonly widens: readonly Refused[];
-  /** Of a skill. */
+  /** Skills only. */
   readonly skill?: SkillEntry;
-  /** Of a skill that another one of its name takes the place of: where that one is. */
+  /** Shadowed skills only: the folder of the skill that is used instead. */
   readonly shadowed_by?: string;
 }
 
 export interface ChangedFile extends FileChange {
-  /** Where both texts are known: as a unified diff, redacted. */
+  /** A redacted unified diff, if both texts are known. */
   readonly diff?: string;
 }
 
 interface AllBrought {
   readonly things: readonly Brought[];
-  /** What of the workspace's skills is not among them, as sentences: a yes to the rest is none to these. */
+  /** Skills of the workspace that are left out, as sentences; trust does not cover them. */
   readonly left_out: readonly string[];
 }
 
@@ -96,7 +97,7 @@ function thingOfSkill({ folder, digest, files, allowed_tools }: SkillEntry): Thi
   };
 }
 
-/** One that cannot be read is not there to be trusted; loading it says why. */
+/** Unreadable modules cannot be trusted; loading them reports the reason. */
 export function modulesOf({ configuration }: Workplace, store: TrustStore): readonly Found[] {
   return configuration.modules.flatMap(({ path }) => {
     const module = bindModule(path);
@@ -128,7 +129,7 @@ async function changedFiles(before: TrustedThing, thing: Thing, store: TrustStor
   );
 }
 
-/** Of all that is there, where it is, and the folders that it is for: a yes to it is a yes to nothing else. */
+/** Covers the content, the paths and the roots, so that approving it approves nothing else. */
 export function digestOf(brought: readonly Brought[], { opened }: Pick<Workplace, "opened">): string {
   const things = brought.map(({ thing: { kind, path, digest } }) => ({ kind, path, digest }));
   return hash("sha256", canonicalJson({ roots: opened, things }));

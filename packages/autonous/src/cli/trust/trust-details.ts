@@ -1,13 +1,13 @@
-import type { SkillEntry } from "@autonous/runtime";
+import type { SkillEntry } from "@autonous/runtime/internal";
 import { oneLine } from "../output/text-lines.ts";
 import type { Brought, ChangedFile } from "./brought-things.ts";
 import { STATUS, widensLines } from "./trust-summary.ts";
 
-/** Longer ones are for a viewer: the files are there. */
+/** For longer diffs, users can open the files. */
 const MAX_DIFF_LINES = 60;
 const MAX_FILES = 100;
 
-/** Everything that is known of a thing, with its hashes and what changed since it was trusted. */
+/** All details of a thing, with hashes and the changes since it was trusted. */
 export function detailLines(each: Brought): readonly string[] {
   const { thing, status, changes, files_changed, skill, shadowed_by } = each;
   const head = skill === undefined ? thing.kind : `skill ${skill.name}`;
@@ -28,13 +28,13 @@ export function detailLines(each: Brought): readonly string[] {
 
 function diffLines({ diff, change, path }: ChangedFile): readonly string[] {
   if (change !== "changed") return [];
-  if (diff === undefined) return [`  no text of "${path}" was kept to compare it with`];
+  if (diff === undefined) return [`  no stored text of "${path}" to compare with`];
   const lines = diff.trimEnd().split("\n");
   const more = lines.length > MAX_DIFF_LINES ? [`… ${lines.length - MAX_DIFF_LINES} more lines`] : [];
   return [...lines.slice(0, MAX_DIFF_LINES), ...more].map((line) => `    ${line}`);
 }
 
-/** For `autonous skills show` as well. */
+/** Also used by `autonous skills <name>`. */
 export function skillDetails({ scripts, files, allowed_tools, left_out, warnings }: SkillEntry): readonly string[] {
   const runnable = new Set(scripts.map(({ path }) => path));
   const others = files.filter(({ path }) => !runnable.has(path));

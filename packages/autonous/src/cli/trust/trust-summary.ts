@@ -1,5 +1,5 @@
 import { dirname, relative } from "node:path";
-import type { SkillEntry } from "@autonous/runtime";
+import type { SkillEntry } from "@autonous/runtime/internal";
 import { cutTo } from "../../channels/words/width.ts";
 import { table } from "../output/table.ts";
 import { oneLine } from "../output/text-lines.ts";
@@ -11,26 +11,26 @@ export const STATUS = {
   trusted: "trusted",
   new:     "not trusted yet",
   changed: "changed since it was trusted",
-  narrows: "needs no trust: it allows nothing that you do not allow",
+  narrows: "needs no trust: it only restricts",
 } as const satisfies Record<Brought["status"], string>;
 
-/** What waits for an answer stands first. */
+/** Items that need a decision come first. */
 const ORDER: readonly Brought["status"][] = ["changed", "new", "narrows", "trusted"];
 const MAX_NAME_WIDTH = 26;
-/** More files of one thing are for the details. */
+/** Further files are shown only in the details. */
 const MAX_FILES = 6;
-/** At a terminal: what waits must not scroll away before the question. */
+/** At a terminal, items that need a decision must not scroll away before the question. */
 const MAX_ROWS = 30;
 
 interface SummaryOptions {
   readonly width: number | undefined;
-  /** Paths of skills are shown relative to it. */
+  /** Skill paths are shown relative to it. */
   readonly cwd: string;
 }
 
 /**
- * One line for each skill, and everything that a yes would allow: a configuration's settings and rules, modules that run
- * as this program, files that are new or changed since the last yes, and allowed-tools that are not what they were.
+ * One line per skill, and everything that trust would allow: a configuration's settings and rules, modules that run
+ * as this program, files that are new or changed since they were trusted, and changed allowed-tools.
  */
 export function summaryLines(brought: readonly Brought[], options: SummaryOptions): readonly string[] {
   const skills = brought.filter(({ skill }) => skill !== undefined);
@@ -67,7 +67,7 @@ function skillLines(skills: readonly Brought[], { width, cwd }: SummaryOptions):
   ];
 }
 
-/** By state; in each, those that can run something first. */
+/** Sorted by state; within a state, skills with scripts come first. */
 function rankOf({ status, skill }: Brought): number {
   return 2 * ORDER.indexOf(status) + (hasScripts(skill) ? 0 : 1);
 }
@@ -76,7 +76,7 @@ function hasScripts(skill: SkillEntry | undefined): boolean {
   return skill !== undefined && skill.scripts.length > 0;
 }
 
-/** Where something waits, what is trusted already is counted and not listed. */
+/** If anything needs a decision, trusted items are only counted. */
 function fewest(sorted: readonly Brought[]): readonly Brought[] {
   const waiting = sorted.filter(({ status }) => status !== "trusted");
   return (waiting.length === 0 ? sorted : waiting).slice(0, MAX_ROWS);
@@ -107,7 +107,7 @@ function rowOf({ thing, status, skill, shadowed_by }: Brought, width: number | u
   return [shown, status, String(thing.files.length), String(scripts.length), about];
 }
 
-/** Files that can run come first: they are what a yes is about. */
+/** Executable files come first: they matter most for the decision. */
 function changeLines({ status, changes, files_changed, before, skill }: Brought): readonly string[] {
   if (status !== "changed") return [];
   const runnable = new Set(skill?.scripts.map(({ path }) => path));
@@ -132,7 +132,7 @@ function lineCounts(diff: string): string {
   return `+${added} -${removed}`;
 }
 
-/** Undefined: an older version did not keep them. Null: it does not restrict. */
+/** Undefined: an older version did not store them. Null: no restriction. */
 function toolsChange(before: readonly string[] | null | undefined, now: readonly string[] | null): readonly string[] {
   if (before === undefined || JSON.stringify(before) === JSON.stringify(now)) return [];
   const words = (tools: readonly string[] | null): string =>

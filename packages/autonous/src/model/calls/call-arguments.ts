@@ -5,16 +5,16 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 export type CallArguments =
   | { readonly arguments: JsonObject; readonly repaired: readonly string[] }
-  /** What is wrong with the text as the model wrote it. */
+  /** What is wrong with the text that the model wrote. */
   | { readonly problem: string };
 
 interface Layer {
   readonly done: string;
-  /** The text without the layer; undefined where it has none. */
+  /** The text without the layer; undefined if it has none. */
   readonly unwrap: (text: string) => string | undefined;
 }
 
-/** What stands around arguments that are otherwise right. Each has one reading: none of them can be a part of an object. */
+/** Wrappers around otherwise valid arguments. Each is unambiguous: none can be part of an object. */
 // oxfmt-ignore
 const LAYERS: readonly Layer[] = [
   { done: "code fence",                unwrap: withoutFence },
@@ -24,12 +24,12 @@ const LAYERS: readonly Layer[] = [
   { done: "the same object twice",     unwrap: withoutRepetition },
   { done: "list around one object",    unwrap: withoutList },
 ];
-/** JSON may be in a string twice, in a fence, with a marker behind it. */
+/** JSON may be double-encoded, in a fence, and followed by a marker. */
 const MOST_LAYERS = 5;
 
 /**
- * The arguments of a call: one JSON object, strictly written or with a mistake that has one reading. Never repaired: keys
- * that come twice, and JSON that is cut off. Never throws; valid arguments are returned as they are.
+ * The arguments of a call: one JSON object, strict or with an unambiguous mistake. Never repaired: duplicate keys and
+ * truncated JSON. Never throws; valid arguments are returned unchanged.
  */
 export function readCallArguments(text: string): CallArguments {
   const strict = readArguments(text);
@@ -85,17 +85,17 @@ function withoutString(text: string): string | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === "string" && /^\s*["{[`]/.test(value) ? value : undefined;
   } catch {
-    return undefined; // it is not one string
+    return undefined; // not a single string
   }
 }
 
-/** Servers that begin a call with `{}` and then send its arguments. */
+/** For servers that start a call with `{}` and then send its arguments. */
 function withoutEmptyObject(text: string): string | undefined {
   const rest = text.startsWith("{}") ? text.slice(2).trimStart() : "";
   return rest.startsWith("{") ? rest : undefined;
 }
 
-/** Servers that send the arguments piece by piece and then once more as one. */
+/** For servers that send the arguments in pieces and then again as a whole. */
 function withoutRepetition(text: string): string | undefined {
   if (text.length % 2 !== 0 || !text.startsWith("{")) return undefined;
   const half = text.slice(0, text.length / 2);

@@ -1,4 +1,4 @@
-/** A tool as far as its names go. */
+/** The names of a tool. */
 export interface NamedTool {
   readonly name: string;
   readonly aliases?: readonly string[];
@@ -6,11 +6,11 @@ export interface NamedTool {
 
 export interface CalledName {
   readonly name: string;
-  /** What was removed or changed; undefined where the model wrote the name as it is. */
+  /** What was removed or changed; undefined if the model wrote the exact name. */
   readonly repaired?: string;
 }
 
-/** Models put these before the name: the namespace that their training knows tools by. */
+/** Namespaces that models put before the name, known from their training. */
 const NAMESPACE =
   /^(?:functions?|default_api|tools?|multi_tool_use|tool_calls?|repo_browser|container)(?:\.|::?|\/|__)/i;
 /** Kimi numbers its calls (`functions.read:0`), others write the name as a call (`read()`). */
@@ -21,9 +21,9 @@ const QUOTES = /^(["'`])(.+)\1$/;
 const LONGEST = 400;
 
 /**
- * The tool that a call means. A name that is offered stays as it is. Otherwise markers, known namespaces, letter case and
- * separators are ignored, where exactly one offered name is left; what remains unknown is without its namespace, so that
- * the answer can suggest names that are like it.
+ * Finds the tool that a call means. An offered name is used unchanged. Otherwise markers, known namespaces, letter case
+ * and separators are ignored if exactly one offered name matches. An unknown name is returned without its namespace, so
+ * that the answer can suggest similar names.
  */
 export function meantTool(written: string, tools: readonly NamedTool[]): CalledName {
   if (written.length > LONGEST || written === "") return { name: written };
@@ -41,7 +41,7 @@ export function meantTool(written: string, tools: readonly NamedTool[]): CalledN
 function bareName(written: string): string {
   let name = (written.split(MARKER, 1)[0] ?? "").trim();
   name = (QUOTES.exec(name)?.[2] ?? name).trim();
-  // Some write two of them: `functions.default_api.read`.
+  // Some models write two namespaces: `functions.default_api.read`.
   for (let times = 0; times < 2; times++) name = name.replace(NAMESPACE, "");
   return name.replace(ENDING, "").trim();
 }

@@ -14,9 +14,9 @@ interface Fitting {
 }
 
 /**
- * Arguments with the types that the schema wants, where the model wrote them as text and the text has one reading: `"10"`
- * for a number, `"true"` for a boolean, a list or object as JSON in a string, one string for a list of strings; `null` for
- * an optional argument is left out. What fits already, and what has no or another reading, stays for the gate to judge.
+ * Converts arguments to the types in the schema if the model wrote them as text and the conversion is unambiguous:
+ * `"10"` for a number, `"true"` for a boolean, JSON in a string for a list or object, one string for a list of strings;
+ * `null` for an optional argument is removed. All other values are left unchanged for the gate to check.
  */
 export function fitArguments(args: JsonObject, schema: JsonObject): FittedArguments {
   const repaired: string[] = [];
@@ -55,7 +55,7 @@ function fitValue(value: unknown, schema: JsonObject, place: Place): unknown {
   return inner === undefined ? fitted : fitObject(inner, schema, place);
 }
 
-/** The only reading of a text as one of the types that are wanted. */
+/** The only possible conversion of a text to one of the wanted types. */
 function fitString(text: string, schema: JsonObject): Fitting | undefined {
   const types = typesOf(schema) ?? new Set();
   const readings = [
@@ -85,7 +85,7 @@ const BOOLEANS: ReadonlyMap<string, Fitting> = new Map(
   }),
 );
 
-/** Read as strictly as arguments are, as the only member of an object. */
+/** Parsed as strictly as arguments, as the only member of an object. */
 function structureIn(text: string, types: ReadonlySet<unknown>): Fitting | undefined {
   const written = text.trim();
   if (!written.startsWith("[") && !written.startsWith("{")) return undefined;
@@ -95,7 +95,7 @@ function structureIn(text: string, types: ReadonlySet<unknown>): Fitting | undef
   return types.has(typeOf(value)) ? { value, done: "JSON in a string" } : undefined;
 }
 
-/** One entry, unless it may be several that were written as one. */
+/** One entry, unless the text may be several entries in one string. */
 function listOf(text: string, { items }: JsonObject): Fitting | undefined {
   const isOne = text.trim() !== "" && !/[,;\n[\]]/.test(text);
   const wanted = objectOf(items);
@@ -110,7 +110,7 @@ function accepts(schema: JsonObject, value: unknown): boolean {
   return types.has(type) || (type === "integer" && types.has("number"));
 }
 
-/** The types that a schema takes; undefined where it does not say, or says it in a way that is not read here. */
+/** The types that a schema accepts; undefined if it does not say, or uses keywords that are not supported here. */
 function typesOf(schema: JsonObject): ReadonlySet<unknown> | undefined {
   const { type, anyOf, oneOf, enum: values } = schema;
   if (typeof type === "string") return new Set([type]);

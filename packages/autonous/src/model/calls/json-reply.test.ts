@@ -69,7 +69,7 @@ const REFUSED = [
   { title: "single quotes",                        reply: "{'tool_calls':[],'final_answer':'x'}",                says: /no JSON object/ },
   { title: "a reply inside an array",              reply: `[${CALL}]`,                                           says: /other brackets/ },
   { title: "a reply in an array that is cut off",  reply: `[ ${CALL}`,                                           says: /other brackets/ },
-  { title: "a reply inside braces that are no JSON", reply: `{reply: ${CALL}}`,                                  says: /other brackets/ },
+  { title: "a reply inside braces of non-JSON",       reply: `{reply: ${CALL}}`,                                  says: /other brackets/ },
   { title: "a closing brace too many",             reply: `${DONE} }`,                                           says: /other brackets/ },
   { title: "a closing bracket too many",           reply: `${DONE}]`,                                            says: /other brackets/ },
   { title: "two objects",                          reply: `${CALL}\n${CALL}`,                                    says: /more than one JSON object/ },
@@ -97,7 +97,7 @@ const REFUSED = [
   { title: "a key given twice",                    reply: '{"final_answer":"x","final_answer":"y"}',             says: /"final_answer" twice/ },
   { title: "a key given twice in two spellings",   reply: '{"final_answer":"x","final\\u005fanswer":"y"}',       says: /"final_answer" twice/ },
   { title: "a call with two names",                reply: '{"tool_calls":[{"name":"a","name":"b","arguments":{}}]}', says: /"name" twice/ },
-  { title: "tool_calls as an object",              reply: '{"tool_calls":{"name":"ls","arguments":{}}}',         says: /tool_calls is an object and has to be an array/ },
+  { title: "tool_calls as an object",              reply: '{"tool_calls":{"name":"ls","arguments":{}}}',         says: /tool_calls is an object but must be an array/ },
   { title: "tool_calls as a string",               reply: '{"tool_calls":"ls"}',                                 says: /tool_calls is a string/ },
   { title: "final_answer as a number",             reply: '{"final_answer":42}',                                 says: /final_answer is a number/ },
   { title: "final_answer as false",                reply: '{"final_answer":false}',                              says: /final_answer is a boolean/ },
@@ -159,7 +159,7 @@ for (const { title, text } of HUGE) {
   });
 }
 
-test("a long answer comes through whole", () => {
+test("a long answer is returned complete", () => {
   const text = 'a"b\\c\n{'.repeat(FIVE_MB / 8);
   expect(parseReply(JSON.stringify({ final_answer: text }))).toEqual({ kind: "final", text });
 });
@@ -170,7 +170,7 @@ const callArbitrary = fc.record({
     .dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ maxDepth: 4 }))
     .map((value) => JSON.parse(JSON.stringify(value)) as object),
 });
-/** Prose that says nothing in braces and has no fence, no bracket at its edges and no reasoning block. */
+/** Prose without braces, fences, brackets at its edges and reasoning blocks. */
 const prose = fc.string({ unit: "binary" }).map((text) => text.replaceAll(/[{}[\]`~<]/g, "").trim());
 const space = fc.string({ unit: fc.constantFrom(" ", "\n", "\t", "\r\n") });
 const reasoning = fc.option(fc.string({ unit: fc.constantFrom("{", '"', "}", "`", "a", "\n") }), { nil: undefined });
@@ -197,7 +197,7 @@ test("whatever is wrapped around a reply, its calls come through unchanged", () 
   );
 });
 
-test("an answer comes through unchanged, and no beginning of its reply is taken", () => {
+test("an answer is returned unchanged, and no truncated reply is accepted", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.nat(), (answer, cut) => {
       const text = `${answer}.`;
@@ -209,7 +209,7 @@ test("an answer comes through unchanged, and no beginning of its reply is taken"
   );
 });
 
-test("no text makes it throw, and what it takes is well-formed", () => {
+test("no text makes it throw, and accepted replies are well-formed", () => {
   const pieces = fc.constantFrom(
     "{",
     "}",
@@ -244,7 +244,7 @@ test("no text makes it throw, and what it takes is well-formed", () => {
   );
 });
 
-test("the arguments of a native call are whatever JSON object they say, and nothing that is none", () => {
+test("the arguments of a native call can be any JSON object, and nothing else", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), (given) => {
       const text = JSON.stringify(given);

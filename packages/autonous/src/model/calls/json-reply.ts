@@ -2,13 +2,13 @@ import { syntaxReason } from "./json-syntax.ts";
 import { withoutThinking } from "../written/thinking.ts";
 import { isRecord } from "../json-values.ts";
 
-/** One call that the model asks for. */
+/** One call requested by the model. */
 export interface ParsedCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What a reply means (spec 1, Model replies). `message` tells the model how to mend its reply. */
+/** What a reply means (spec 1, Model replies). `message` tells the model how to fix its reply. */
 export type ParsedReply =
   | { readonly kind: "tool_calls"; readonly calls: readonly ParsedCall[]; readonly text: string }
   | { readonly kind: "final"; readonly text: string }
@@ -21,23 +21,23 @@ interface Span {
   readonly end: number;
 }
 
-/** Deeper than any tool's arguments, and far from what recursion over them can bear. */
+/** Deeper than any tool's arguments, and safe for recursion. */
 const MAX_DEPTH = 100;
-/** No request may have a longer one. */
+/** No request may have a longer tool name. */
 const MAX_NAME_LENGTH = 200;
 const THINK_OPEN = "<think>";
 const EXAMPLE = '{"tool_calls":[{"name":"ls","arguments":{"path":"."}}],"final_answer":""}';
 
-/** `{"` and `{}` begin JSON, and so does a brace that the text ends with; `{name}` and `{ return` are prose. */
+/** `{"`, `{}` and a brace at the end of the text start JSON; `{name}` and `{ return` are prose. */
 const OBJECT_OPENING = /\{\s*(?:["}]|$)/y;
 const FENCE_LINE = /^[ \t]*(`{3,}|~{3,})[^\r\n]*$/gm;
 
-/** Why a reply is not taken. Thrown and caught in this file only. */
+/** Why a reply is rejected. Thrown and caught only in this file. */
 class Refusal extends Error {}
 
 /**
- * Reads a reply in the plain JSON protocol. Takes exactly one object, with white space, one code fence, a leading
- * reasoning block and prose around it; mends nothing. Never throws, and takes time linear in the text.
+ * Reads a reply in the plain JSON protocol. Accepts exactly one object, with white space, one code fence, a leading
+ * reasoning block and prose around it; repairs nothing. Never throws; linear time.
  */
 export function parseReply(text: string): ParsedReply {
   try {
@@ -52,7 +52,10 @@ export function parseReply(text: string): ParsedReply {
   }
 }
 
-/** The one JSON object in a text that is no reply of the protocol, found in the same way. Throws an error that says why not. */
+/**
+ * Finds the one JSON object in a text that is not a reply of the protocol, in the same way. Throws an error with the
+ * reason.
+ */
 export function readJsonObject(text: string): unknown {
   const spoken = withoutReasoning(text);
   const { start, end } = findObject(spoken);
@@ -60,15 +63,15 @@ export function readJsonObject(text: string): unknown {
 }
 
 /**
- * The arguments of a call by function calling: one JSON object and nothing else, taken as strictly as those of a reply.
- * Nothing at all stands for no arguments. Never throws.
+ * The arguments of a native function call: one JSON object and nothing else, as strict as in a reply. Empty text means
+ * no arguments. Never throws.
  */
 export function readArguments(text: string): { readonly arguments: JsonObject } | { readonly problem: string } {
   const given = text.trim();
   if (given === "") return { arguments: {} };
   try {
-    if (!given.startsWith("{")) throw new Refusal("they have to be a JSON object");
-    if (endOfObject(given, 0) !== given.length) throw new Refusal("there is more than one JSON object");
+    if (!given.startsWith("{")) throw new Refusal("they must be a JSON object");
+    if (endOfObject(given, 0) !== given.length) throw new Refusal("they contain more than one JSON object");
     const value = JSON.parse(given) as JsonObject;
     refuseUnrecordable(value, "the object");
     return { arguments: value };
@@ -79,7 +82,7 @@ export function readArguments(text: string): { readonly arguments: JsonObject } 
   }
 }
 
-/** Whether a request may have a tool of this name. */
+/** Whether a request may contain a tool with this name. */
 export function isToolName(name: string): boolean {
   return name !== "" && name.length <= MAX_NAME_LENGTH && name.isWellFormed();
 }
@@ -94,7 +97,7 @@ function withoutReasoning(said: string): string {
   throw new Refusal(`it was cut off inside ${THINK_OPEN}; think less, then send one JSON object such as ${EXAMPLE}`);
 }
 
-/** The place of the only JSON object. What is outside of it has to be prose beyond doubt. */
+/** Position of the only JSON object. The rest must clearly be prose. */
 function findObject(text: string): Span {
   let found: Span | undefined;
   let openBraces = 0;
@@ -107,16 +110,20 @@ function findObject(text: string): Span {
       continue;
     }
     if (found !== undefined) {
-      throw new Refusal("it holds more than one JSON object; send exactly one, with all the calls in its tool_calls");
+      throw new Refusal(
+        "it contains more than one JSON object; send exactly one, with all the calls in its tool_calls",
+      );
     }
     if (openBraces > 0) throw insideBrackets();
     found = { start: at, end: endOfObject(text, at) };
     at = found.end - 1;
   }
   if (found === undefined) {
-    throw new Refusal(`it holds no JSON object; send exactly one, such as ${EXAMPLE}, or with final_answer when done`);
+    throw new Refusal(
+      `it contains no JSON object; send exactly one, such as ${EXAMPLE}, or with final_answer when done`,
+    );
   }
-  // An array of replies, or one bracket too many, is broken JSON and not prose.
+  // An array of replies, or an extra bracket, is broken JSON, not prose.
   const after = text.slice(found.end).trimStart();
   if (text.slice(0, found.start).trimEnd().endsWith("[") || after.startsWith("}") || after.startsWith("]")) {
     throw insideBrackets();
@@ -125,7 +132,7 @@ function findObject(text: string): Span {
 }
 
 function insideBrackets(): Refusal {
-  return new Refusal("its JSON object stands among other brackets; send the object alone, as strict JSON");
+  return new Refusal("its JSON object is mixed with other brackets; send the object alone, as strict JSON");
 }
 
 function opensObject(text: string, at: number): boolean {
@@ -133,9 +140,9 @@ function opensObject(text: string, at: number): boolean {
   return OBJECT_OPENING.test(text);
 }
 
-/** Where the object that begins at `start` ends. Whether it is JSON all through is for the JSON parser to say. */
+/** End of the object that starts at `start`. The JSON parser checks later whether it is valid. */
 function endOfObject(text: string, start: number): number {
-  const open: (Set<string> | undefined)[] = []; // for each open bracket: the keys of an object so far, or nothing
+  const open: (Set<string> | undefined)[] = []; // per open bracket: the keys of an object so far; undefined for a list
   let isKeyNext = false;
   let at = start;
   while (at < text.length) {
@@ -176,7 +183,7 @@ function cutOff(): Refusal {
   return new Refusal("its JSON is cut off; send the whole object again, with less in it if it is too long");
 }
 
-/** A key given twice means two things at once; which of them was meant is not for us to guess. */
+/** Duplicate keys are ambiguous, so they are rejected. */
 function noteKey(keys: Set<string> | undefined, literal: string): void {
   const key = JSON.parse(literal) as string;
   if (keys?.has(key))
@@ -184,7 +191,7 @@ function noteKey(keys: Set<string> | undefined, literal: string): void {
   keys?.add(key);
 }
 
-/** What is said before and after the object, without the marks of a fence that stands around it. */
+/** The prose before and after the object, without the fence around it. */
 function proseAround(text: string, { start, end }: Span): readonly [before: string, after: string] {
   const before = text.slice(0, start);
   const after = text.slice(end);
@@ -222,10 +229,10 @@ function findFence(text: string): { readonly open: Span; readonly close: Span } 
 function readObject(reply: JsonObject, [before, after]: readonly [string, string]): ParsedReply {
   const { tool_calls: calls, final_answer: answer } = reply;
   if (answer !== undefined && answer !== null && typeof answer !== "string") {
-    throw new Refusal(`final_answer is ${kindOf(answer)} and has to be a string`);
+    throw new Refusal(`final_answer is ${kindOf(answer)} but must be a string`);
   }
   if (calls !== undefined && calls !== null && !Array.isArray(calls)) {
-    throw new Refusal(`tool_calls is ${kindOf(calls)} and has to be an array`);
+    throw new Refusal(`tool_calls is ${kindOf(calls)} but must be an array`);
   }
   const said = (answer ?? "").toWellFormed();
   if (calls?.length) {
@@ -238,24 +245,25 @@ function readObject(reply: JsonObject, [before, after]: readonly [string, string
 
 function readCall(call: unknown, index: number): ParsedCall {
   const where = `tool_calls[${index}]`;
-  if (!isRecord(call)) throw new Refusal(`${where} is ${kindOf(call)} and has to be an object with name and arguments`);
+  if (!isRecord(call)) throw new Refusal(`${where} is ${kindOf(call)} but must be an object with name and arguments`);
   const { name, arguments: args } = call;
   if (typeof name !== "string" || name === "" || name.length > MAX_NAME_LENGTH) {
-    throw new Refusal(`${where}.name is ${kindOf(name)} and has to be the name of a tool`);
+    throw new Refusal(`${where}.name is ${kindOf(name)} but must be the name of a tool`);
   }
-  if (!isRecord(args)) throw new Refusal(`${where}.arguments is ${kindOf(args)} and has to be an object`);
+  if (!isRecord(args)) throw new Refusal(`${where}.arguments is ${kindOf(args)} but must be an object`);
   refuseUnrecordable({ name, args }, where);
   return { name, arguments: args };
 }
 
 /**
- * JSON can write down what no record can hold: 1e999 is read as infinity and would be stored as null, and half a
- * character has no UTF-8 form. A call that cannot be recorded as it is must not run. `MAX_DEPTH` bounds the recursion.
+ * JSON allows values that cannot be recorded: 1e999 is parsed as infinity and would be stored as null, and a lone
+ * surrogate has no UTF-8 form. A call that cannot be recorded exactly must not run. `MAX_DEPTH` bounds the recursion.
  */
 function refuseUnrecordable(value: unknown, where: string): void {
   if (typeof value === "number" && !Number.isFinite(value))
-    throw new Refusal(`${where} holds a number that is too large`);
-  if (typeof value === "string" && !value.isWellFormed()) throw new Refusal(`${where} holds half a Unicode character`);
+    throw new Refusal(`${where} contains a number that is too large`);
+  if (typeof value === "string" && !value.isWellFormed())
+    throw new Refusal(`${where} contains half a Unicode character`);
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     refuseUnrecordable(key, where);
@@ -263,7 +271,7 @@ function refuseUnrecordable(value: unknown, where: string): void {
   }
 }
 
-/** For messages: what stands where something else was wanted. */
+/** Describes an unexpected value in messages. */
 function kindOf(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "null";

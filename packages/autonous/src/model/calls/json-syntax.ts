@@ -1,4 +1,4 @@
-/** What is wrong with a JSON text, without the piece of it that the engine shows: half a secret passes the redactor. */
+/** The syntax error without the excerpt that the engine quotes: the redactor would not recognise half a secret. */
 export function syntaxReason(error: SyntaxError): string {
   return error.message.split(/, (?:\.\.\.)?"/, 1)[0] ?? "";
 }

@@ -1,4 +1,4 @@
-/** A text that JSON can be read from, and what was done to it. */
+/** A repaired JSON text, and the list of repairs. */
 export interface RepairedJson {
   readonly text: string;
   readonly done: readonly string[];
@@ -15,7 +15,7 @@ const PLAIN_ESCAPES = new Set(['"', "\\", "/"]);
 const CODED_ESCAPES = new Set(["b", "f", "n", "r", "t"]);
 const HEX = /[0-9a-fA-F]{4}/y;
 
-/** Why a text has more than one reading, or none. Thrown and caught in this file only. */
+/** The text is ambiguous or cannot be repaired. Thrown and caught only in this file. */
 class NoReading extends Error {}
 
 interface Draft {
@@ -28,9 +28,9 @@ interface Draft {
 }
 
 /**
- * The same JSON, strictly written: without trailing commas, raw control characters in strings, Python's literals and
- * quotes, and escapes that JSON does not have. Only where that has one reading; undefined where it has not, or where there
- * is nothing to repair. Whether the result is JSON is for a parser to say. Linear time.
+ * Rewrites JSON strictly: without trailing commas, raw control characters in strings, Python literals and quotes, and
+ * escapes unknown to JSON. Only if that is unambiguous; undefined otherwise, or if nothing needs repair. The result may
+ * still be invalid JSON. Linear time.
  */
 export function repairJson(text: string): RepairedJson | undefined {
   const draft: Draft = { text, out: [], done: new Set(), at: 0, last: "" };
@@ -99,7 +99,8 @@ function takeString(draft: Draft, quote: string): void {
     }
     out.push(inString(draft, character));
   }
-  // A backslash that was not doubled makes the others doubtful: "\bword\d" is a pattern, and not a backspace.
+  // A backslash that was not doubled makes the others ambiguous: in "\bword\d", \b is part of a pattern, not a
+  // backspace.
   if (escapes.invalid && escapes.coded) throw new NoReading();
   if (quote === "'") {
     const next = text[endOfSpace(text, at + 1)] ?? "";
@@ -118,7 +119,7 @@ function inString({ done }: Draft, character: string): string {
   return JSON.stringify(character).slice(1, -1);
 }
 
-/** Writes an escape as JSON has it; gives the place of its last character. */
+/** Writes an escape in JSON form; returns the position of its last character. */
 function takeEscape({ text, out, done }: Draft, at: number, escapes: { invalid: boolean; coded: boolean }): number {
   const next = text[at + 1];
   if (next === undefined || next < " ") throw new NoReading();

@@ -31,7 +31,7 @@ const STORIES: readonly { title: string; steps: readonly Step[] }[] = [
     { at: 100, does: "failed", state: "open" }, { at: 299, refused: 300, state: "open" },
     { at: 300, does: "failed", state: "open" }, { at: 301, refused: 650, state: "open" },
     { at: 650, does: "failed", state: "open" }, { at: 651, refused: 1000, state: "open" } ] },
-  { title: "tries again at once where the trial was given up", steps: [
+  { title: "tries again at once if the trial was abandoned", steps: [
     { at: 0, does: "failed", state: "closed" }, { at: 0, does: "failed", state: "closed" }, { at: 0, does: "failed", state: "open" },
     { at: 100, does: "abandoned", state: "open" }, { at: 100, does: "ok", state: "closed" } ] },
 ];
@@ -50,7 +50,7 @@ for (const { title, steps } of STORIES) {
   });
 }
 
-test("while one call is on trial all others are refused, and late failures of before change nothing", () => {
+test("during a trial call all others are refused, and late failures of earlier calls change nothing", () => {
   let now = 0;
   const breaker = new CircuitBreaker("host model", { ...OPTIONS, clock: () => now });
   const early = Array.from({ length: 4 }, () => breaker.enter());
@@ -82,7 +82,7 @@ test("no breaker stays open longer than its limit", () => {
   );
 });
 
-test("every change is told once, and nothing else: opened, on trial, opened for longer, closed", () => {
+test("each change is reported exactly once: opened, on trial, opened for longer, closed", () => {
   let now = 0;
   const told: string[] = [];
   const onChange = ({ state, retry_at }: BreakerState): unknown => told.push(`${state} ${retry_at ?? "-"}`);

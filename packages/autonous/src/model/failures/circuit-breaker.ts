@@ -1,7 +1,7 @@
 /**
- * closed     calls go through; failures in a row are counted       -> open, when there are too many
- * open       nothing goes through until `retry_at`                 -> half_open, by the first call after it
- * half_open  one call is on trial, all others are refused          -> closed if it does well, else open for longer
+ * closed     calls pass; consecutive failures are counted          -> open, after `threshold` failures
+ * open       calls are refused until `retry_at`                    -> half_open, by the first call after that
+ * half_open  one trial call passes, all others are refused         -> closed on success, else open for longer
  */
 type BreakerStateName = "closed" | "open" | "half_open";
 
@@ -10,25 +10,25 @@ export interface BreakerState {
   readonly provider: string;
   readonly state: BreakerStateName;
   readonly failures_in_a_row: number;
-  /** Of an open one: when the next call is let through. */
+  /** If open: when the next call may pass. */
   readonly retry_at?: number;
 }
 
 export interface BreakerOptions {
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly threshold: number;
-  /** How long it stays open at first; each trial that fails doubles it. */
+  /** How long it stays open at first; each failed trial doubles it. */
   readonly cooldown_ms: number;
   readonly longest_ms: number;
   readonly clock: () => number;
-  /** Told when it opens, closes, or lets a call through on trial. */
+  /** Called when it opens, closes, or starts a trial call. */
   readonly onChange?: (state: BreakerState) => void;
 }
 
-/** As many as one round of retries makes: a round that failed throughout opens it. */
+/** The threshold equals the attempts of one round: a round in which all attempts fail opens it. */
 const BREAKER: Omit<BreakerOptions, "clock" | "onChange"> = { threshold: 5, cooldown_ms: 15_000, longest_ms: 300_000 };
 
-/** What came of a call: `failed` only where the server is to blame; `abandoned` says nothing about it. */
+/** Outcome of a call: `failed` only if the server is to blame; `abandoned` does not count. */
 type BreakerOutcome = "ok" | "failed" | "abandoned";
 
 interface Passage {
@@ -54,7 +54,7 @@ export class CircuitBreaker {
     return { ...about, state: this.#isTrying ? "half_open" : "open", retry_at: this.#retryAt };
   }
 
-  /** Lets a call through, which has to be settled once, or says when to ask again. */
+  /** Lets a call pass, which must be settled once, or returns when to try again. */
   enter(): Passage | { readonly retry_at: number } {
     if (this.#retryAt === undefined) return { settle: (outcome) => this.#settle(outcome, false) };
     const now = this.#options.clock();
@@ -81,7 +81,7 @@ export class CircuitBreaker {
       return;
     }
     this.#failures += 1;
-    // Calls that were let through before it opened come back late, and prolong nothing.
+    // Late results of calls that passed before it opened do not extend the time.
     if (!isTrial && (this.#retryAt !== undefined || this.#failures < this.#options.threshold)) return;
     const { cooldown_ms, longest_ms, clock } = this.#options;
     this.#retryAt = clock() + Math.min(longest_ms, cooldown_ms * 2 ** Math.min(this.#openings, 30));
@@ -92,12 +92,12 @@ export class CircuitBreaker {
 const breakers = new Map<string, CircuitBreaker>();
 let watcher: ((state: BreakerState) => void) | undefined;
 
-/** Tells of every change of every breaker in this process, to whoever asked last. */
+/** Registers the listener for changes of all breakers in this process; replaces the previous one. */
 export function watchBreakers(onChange: (state: BreakerState) => void): void {
   watcher = onChange;
 }
 
-/** The one breaker of a provider in this process: all runs share what they find out about it. */
+/** The breaker of a provider, shared by all runs in this process. */
 export function breakerFor(provider: string): CircuitBreaker {
   const known = breakers.get(provider);
   if (known !== undefined) return known;
@@ -107,7 +107,7 @@ export function breakerFor(provider: string): CircuitBreaker {
   return made;
 }
 
-/** How it stands with every provider that this process has asked. */
+/** State of every provider that this process has used. */
 export function breakerState(): readonly BreakerState[] {
   return [...breakers.values()].map((each) => each.state);
 }

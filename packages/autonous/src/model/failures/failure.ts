@@ -1,6 +1,6 @@
 import { ToolError } from "@autonous/runtime";
 
-/** Why there is no reply. `context_length`: what was sent does not fit, so that less of it might. */
+/** Why a request failed. `context_length`: the request is too long, so a shorter one might succeed. */
 export type FailureReason =
   | "context_length"
   | "bad_request"
@@ -18,30 +18,36 @@ export type FailureReason =
   | "redirected"
   | "breaker_open";
 
-/** One attempt that failed. */
+/** A failed attempt. */
 export interface Failure {
   readonly reason: FailureReason;
-  /** A clause: what the server said, or what happened. It may hold secrets still. */
+  /** A clause: the server's message, or what happened. Not redacted yet. */
   readonly message: string;
   readonly status?: number;
-  /** At most this many attempts, whatever the reason allows: nothing says that another one helps. */
+  /** At most this many attempts, whatever the reason allows, because a retry is unlikely to help. */
   readonly most_attempts?: number;
   /** The answer ended without an error, but without a finish reason. */
   readonly unfinished?: true;
-  /** How long the server asks to wait. */
+  /** Wait requested by the server. */
   readonly wait_ms?: number;
-  /** Of a request that is too large, as the server counts: what fits, what was sent, and what of both is for the reply. */
+  /**
+   * For a request that is too large, as counted by the server: the limit, the size sent, and the part reserved for the
+   * reply.
+   */
   readonly limit_tokens?: number;
   readonly sent_tokens?: number;
   readonly reply_tokens?: number;
 }
 
 interface ReasonRow {
-  /** The same request may do better later. */
+  /** The same request may succeed later. */
   readonly retry: boolean;
-  /** The server is at fault: it counts for the circuit breaker. */
+  /** The server is at fault: counts for the circuit breaker. */
   readonly blame: boolean;
-  /** The next model of a list is asked: this one is down, out of credit, or cannot be used. Another one would refuse the rest too. */
+  /**
+   * Ask the next model of a list: this one is down, out of credit, or unusable. For other reasons the next one would
+   * fail too.
+   */
   readonly fall_back: boolean;
   readonly hint: string;
 }
@@ -65,7 +71,7 @@ export const REASONS: Readonly<Record<FailureReason, ReasonRow>> = {
   breaker_open:   { retry: false, blame: false, fall_back: true,  hint: "The provider failed repeatedly; wait until the next attempt is allowed." },
 };
 
-/** Thrown inside of `model/` for failures that the provider's library does not throw. */
+/** Thrown inside `model/` for failures that the provider's library does not throw. */
 export class AttemptFailed extends Error {
   readonly failure: Failure;
 
@@ -80,23 +86,23 @@ export interface FailureDetails {
   readonly reason: FailureReason;
   readonly attempts: number;
   readonly status?: number;
-  /** When the provider is asked again at the earliest, where that is known. */
+  /** Earliest time of the next request to the provider, if known. */
   readonly retry_at?: number;
-  /** What was sent does not fit: less of it might. */
+  /** The request was too long; a shorter one might succeed. */
   readonly context_length?: true;
-  /** The numbers that the server names then. */
+  /** The token counts in the server's message. */
   readonly limit_tokens?: number;
   readonly sent_tokens?: number;
   readonly reply_tokens?: number;
   readonly hint: string;
 }
 
-/** The request alone is more than the server ever takes, so that only a smaller one helps: of a limit per minute too. */
+/** The request alone exceeds the limit (also a limit per minute), so only a smaller one helps. */
 export function isTooLarge({ limit_tokens, sent_tokens }: Pick<Failure, "limit_tokens" | "sent_tokens">): boolean {
   return limit_tokens !== undefined && sent_tokens !== undefined && sent_tokens > limit_tokens;
 }
 
-/** The error that ends a round. The caller has redacted the message. */
+/** The error that ends a round. The message must be redacted. */
 export function modelFailed(message: string, details: Omit<FailureDetails, "hint" | "context_length">): ToolError {
   const isTooLong = details.reason === "context_length" || isTooLarge(details);
   const tooLong = isTooLong ? { context_length: true as const } : {};
@@ -104,7 +110,7 @@ export function modelFailed(message: string, details: Omit<FailureDetails, "hint
   return new ToolError("ModelFailed", message, { ...all });
 }
 
-/** Why a round failed, of an error that `complete` threw; undefined where it does not say. */
+/** The reason in an error thrown by `complete`; undefined if it has none. */
 export function failureReason(error: unknown): FailureReason | undefined {
   if (!(error instanceof ToolError) || error.code !== "ModelFailed") return undefined;
   const reason = error.details?.["reason"];

@@ -2,12 +2,12 @@ import type { Failure } from "./failure.ts";
 import type { Access } from "../keys.ts";
 
 interface GivenUp {
-  /** Why the model is not asked again; empty where the failure says it. */
+  /** Why the request is not retried; empty if the failure says it. */
   readonly stop: string;
   readonly access: Access;
 }
 
-/** Why a round failed, as one clause: what the server said, how often it was asked, which key was sent. */
+/** Why a round failed, as one clause: the server's message, the number of attempts, the key's variable. */
 export function lastWords({ reason, message }: Failure, { stop, access }: GivenUp): string {
   const said = stop === "" ? message : `${message.replace(/[.\s]+$/, "")}, ${stop}`;
   const { variable, key } = access;

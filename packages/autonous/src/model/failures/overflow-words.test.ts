@@ -38,7 +38,7 @@ const OVERFLOWS: readonly Case[] = [
   { vendor: "SGLang",      status: 400, message: "Input length (40100 tokens) exceeds the maximum allowed length (32762 tokens). Use a shorter input or enable --allow-auto-truncate.", numbers: [32_762] },
   { vendor: "vLLM",        status: 400, message: "This model's maximum context length is 32768 tokens. However, you requested 40960 tokens (36864 in the messages, 4096 in the completion). Please reduce the length of the messages or completion.", numbers: [32_768, 40_960, 4096] },
   { vendor: "vLLM",        status: 400, message: "This model's maximum context length is 262144 tokens. However, you requested 0 output tokens and your prompt contains at least 262145 input tokens, for a total of at least 262145 tokens.", numbers: [262_144, 262_145, 0] },
-  { vendor: "vLLM",        status: 400, message: "The decoder prompt (length 36000) is longer than the maximum model length of 32768. Make sure that `max_model_len` is no smaller than the number of text tokens.", numbers: [32_768, 36_000] },
+  { vendor: "vLLM",        status: 400, message: "The decoder prompt (length 36000) is longer than the maximum model length of 32768. Make sure that `max_model_len` is\x20no smaller than the number of text tokens.", numbers: [32_768, 36_000] },
   { vendor: "vLLM",        status: 400, message: "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 32768 tokens and your request has 30000 input tokens (8192 > 32768 - 30000).", numbers: [32_768, 38_192, 8192] },
   { vendor: "vLLM",        status: 400, message: "You passed 99073 input tokens and requested 32000 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 99072 tokens.", numbers: [131_072, 131_073, 32_000] },
   { vendor: "LM Studio",   status: 400, message: "The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length, or provide a shorter input" },
@@ -143,7 +143,7 @@ test.each(PER_MINUTE)(
   },
 );
 
-test("a long message of words that nearly fit is read, and to its bound only", () => {
+test("a long message that almost matches is read only up to a limit", () => {
   const message = `${"prompt input exceeds ".repeat(20_000)}\n${"'".repeat(50_000)}`;
   const { reason } = readFailure({ statusCode: 400, message, responseBody: "[".repeat(20_000) }, 0);
   expect(reason).toBe("bad_request");

@@ -1,13 +1,13 @@
 import { saidBy } from "./server-words.ts";
 import type { Refusal } from "./server-words.ts";
 
-/** What a message about a full context names, in tokens. What it does not name is left out. */
+/** Token counts in a message about a full context. Missing ones are omitted. */
 export interface Overflow {
-  /** What fits: input and reply together, or the input alone where the vendor counts only that. */
+  /** The limit: for input and reply together, or for the input alone if the vendor counts only that. */
   readonly limit_tokens?: number;
-  /** What the request counted for, by the same count. */
+  /** Size of the request, counted the same way. */
   readonly sent_tokens?: number;
-  /** Of both: kept for the reply. */
+  /** Part of both that is reserved for the reply. */
   readonly reply_tokens?: number;
 }
 
@@ -18,8 +18,8 @@ interface WordsRow {
 }
 
 /**
- * How vendors and servers say that a request does not fit. All rows that match give their numbers; the first that names
- * one counts. `{sent}` is the whole request, `{input}` without what is kept for the reply.
+ * Messages of vendors and servers about requests that do not fit. All matching rows contribute numbers; the first one
+ * with a number wins. `{sent}` is the whole request, `{input}` excludes the part reserved for the reply.
  */
 // oxfmt-ignore
 const OVERFLOWS: readonly WordsRow[] = [
@@ -55,19 +55,19 @@ const OVERFLOWS: readonly WordsRow[] = [
   { vendor: "others",     says: ["prompt has {input} tokens, but the configured context size is {limit}", "token limit exceeded", "prompt tokens too long", "exceed max message tokens", "tokens in request more than max tokens allowed", "context length exceeded", "context window exceeded", "context size exceeded", "exceeds the model's context", "exceeds model context"] },
 ];
 
-/** Z.ai's code of its own, which stands alone in a translated message. */
+/** Z.ai's code, the only fixed part of a translated message. */
 const CODES: ReadonlySet<string> = new Set(["1261"]);
 
-/** What a wait helps, or another setting; a shorter conversation would not. */
+/** Problems that need a wait or another setting; a shorter conversation would not help. */
 const OTHER =
   /throttl|rate[ _-]?limit|(?:tokens|requests) per (?:min|second|hour|day)|\b[TR]P[MD]\b|too many requests|resource_exhausted|please wait|try again (?:later|in \d)|retry after|\bquota\b|can only afford|supports at most [\d,]+ (?:completion|output) tokens|Range of max_(?:completion_)?tokens|Invalid 'tools|concurren/i;
-/** A request that is larger than all that may be sent in a minute: no wait helps it. */
+/** A request larger than the limit per minute: waiting does not help. */
 const MORE_THAN_A_MINUTE = template("Request too large…Limit {limit}, Requested {sent}");
 
-/** By status: an overflow is said so. Others, such as 429 and 403, mean what they mean whatever is written. */
+/** Statuses that can mean an overflow. Others, such as 429 and 403, keep their meaning whatever the message says. */
 const SAID_WITH: ReadonlySet<number | undefined> = new Set([undefined, 400, 413, 414, 422, 424, 500]);
 
-/** Clauses in words that are not listed: what was sent is more than what is held. */
+/** Unlisted messages: a clause saying that the request is larger than a limit. */
 const UNLISTED = [
   /[^.\n]{0,100}\b(?:prompt|input|request|messages?|conversation|context|history|tokens?)\b[^.\n]{0,80}\b(?:exceed(?:s|ed|ing)?|(?:longer|larger|greater|bigger|more) than|too (?:long|large|big|many)|over the|does not fit|doesn't fit)\b[^.\n]{0,60}\b(?:context|window|tokens?|model|max(?:imum)?[ _-](?:seq|sequence|prompt|input|model|total|position)\w*)[^\n]{0,100}/i,
   /\b(?:context|window|limit|maximum)\b[^.\n]{0,60}\d[\d,_]{2,14} tokens\b[^.\n]{0,60}\b(?:prompt|input|request|messages?|conversation|history)\b[^.\n]{0,40}\d[\d,_]{2,14}/i,
@@ -83,7 +83,7 @@ function unlistedIn(text: string): string | undefined {
   return clauses.find((clause) => clause !== undefined && !ABOUT_PART.test(clause));
 }
 
-/** Of two numbers of a clause the larger one was sent. */
+/** Of two numbers in a clause, the larger one is the size sent. */
 function twoNumbersIn(clause: string): Overflow {
   const numbers = [...clause.matchAll(/(?<![\w.])\d[\d,_]{2,14}(?![\w.]\d)/g)].flatMap(
     ([text]) => asNumber(text) ?? [],
@@ -95,7 +95,7 @@ function twoNumbersIn(clause: string): Overflow {
 
 const ROWS = OVERFLOWS.flatMap(({ says }) => says.map(template));
 
-/** Whether a request was refused since it does not fit, and the numbers that the server names. */
+/** Whether a request was rejected because it does not fit, and the numbers in the message. */
 export function readOverflow(refusal: Refusal): Overflow | undefined {
   const { status, words } = refusal;
   if (!SAID_WITH.has(status)) return undefined;
@@ -110,14 +110,14 @@ export function readOverflow(refusal: Refusal): Overflow | undefined {
   return status === 413 || status === 414 ? {} : undefined; // too large in bytes, which a shorter request may fix
 }
 
-/** What a wait helps, said with a status that means something else, or with none. */
+/** Rate limits reported with a misleading status, or without one. */
 const THROTTLED =
   /throttl|rate[ _-]?limit|(?:tokens|requests) per (?:min|second|hour|day)|\b[TR]P[MD]\b|too many requests|please wait before/i;
 const THROTTLED_WITH: ReadonlySet<number | undefined> = new Set([undefined, 400, 413, 422, 424, 429]);
 
 /**
- * Whether a limit on requests or tokens per time was reached. With numbers where the request is more than the limit by
- * itself: then no wait helps, and a smaller one does.
+ * Whether a rate limit on requests or tokens was reached. With numbers if the request alone exceeds the limit: then
+ * only a smaller request helps, not a wait.
  */
 export function readThrottling(refusal: Refusal): Pick<Overflow, "limit_tokens" | "sent_tokens"> | undefined {
   const { status } = refusal;

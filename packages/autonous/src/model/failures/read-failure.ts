@@ -5,7 +5,7 @@ import { readWait } from "./read-wait.ts";
 import { reasonInWords, reasonOfCode, reasonOfName, reasonOfStatus } from "./refusal-words.ts";
 import { messageIn, saidBy } from "./server-words.ts";
 
-/** What the errors of the provider's library have, as far as it is used here. Anything may be missing. */
+/** Fields of the library's errors that are used here. Any may be missing. */
 interface LooseError {
   readonly message?: unknown;
   readonly name?: unknown;
@@ -26,10 +26,10 @@ const LASTING =
 const LONGEST_MESSAGE = 500;
 const DEEPEST_CAUSE = 5;
 const LARGEST_BODY = 20_000;
-/** Of a server's own words, which are shortened once nothing secret is in them. */
+/** Limit for a server's message before redaction; it is shortened further afterwards. */
 const LONGEST_WORDS = 4000;
 
-/** What an attempt failed of, whatever was thrown or came through the stream in place of a part. */
+/** Turns anything that was thrown, or sent in the stream instead of a part, into a failure. */
 export function readFailure(error: unknown, nowMs: number): Failure {
   if (error instanceof AttemptFailed) return error.failure;
   const inner = causes(error);
@@ -47,7 +47,7 @@ export function readFailure(error: unknown, nowMs: number): Failure {
   }
   const body = typeof first.responseBody === "string" ? first.responseBody.slice(0, LARGEST_BODY) : "";
   const message = messageOf(first);
-  // No name at all: the stream broke, or held something unreadable. Another attempt may be complete.
+  // Unknown error: the stream broke or was unreadable. A retry may succeed.
   const otherwise: Failure = { reason: "cut_off", message };
   return (
     readError({ status, words: wordsOf(first), message, body, headers: first.responseHeaders ?? {} }, nowMs) ??
@@ -59,13 +59,13 @@ export interface ServerError {
   readonly status: number | undefined;
   /** `type` and `code` of the error. */
   readonly words: string;
-  /** Of an error of the provider's library; the body says more. */
+  /** Message of the library's error; the body is more specific. */
   readonly message: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What an error means that a server sent; undefined where it does not say. */
+/** Meaning of an error sent by a server; undefined if unknown. */
 export function readError({ headers, ...refusal }: ServerError, nowMs: number): Failure | undefined {
   const { status, body, words } = refusal;
   const message = messageIn(body).slice(0, LONGEST_WORDS) || oneLine(refusal.message);
@@ -100,7 +100,7 @@ function hostOf({ url }: LooseError): string {
   return typeof url === "string" && URL.canParse(url) ? ` to ${new URL(url).host}` : "";
 }
 
-/** `type` and `code`, of the error itself or of the one inside of it. */
+/** `type` and `code` of the error or of the error nested in it. */
 function wordsOf({ type, code, name, error, status }: LooseError): string {
   const inner = typeof error === "object" && error !== null ? (error as LooseError) : {};
   const words = [type, code, status, inner.type, inner.code, inner.status, name];
@@ -113,7 +113,7 @@ function messageOf({ message, error, name }: LooseError): string {
   return oneLine(typeof said === "string" ? said : "the server gave an error without a message");
 }
 
-/** Errors about what cannot be parsed quote all of it. */
+/** Parse errors quote the complete text. */
 function oneLine(text: string): string {
   const line = text
     .slice(0, 4 * LONGEST_MESSAGE)

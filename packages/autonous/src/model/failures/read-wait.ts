@@ -1,6 +1,6 @@
 type Headers = Readonly<Record<string, string>>;
 
-/** Limits that say how much is left and when there is more: it is waited for where nothing is left. */
+/** Rate limit headers with the remaining amount and the reset time: wait for the reset if nothing remains. */
 // oxfmt-ignore
 const LIMITS = [
   { remaining: "x-ratelimit-remaining-requests",             reset: "x-ratelimit-reset-requests" },
@@ -11,12 +11,12 @@ const LIMITS = [
   { remaining: "anthropic-ratelimit-output-tokens-remaining", reset: "anthropic-ratelimit-output-tokens-reset" },
 ] as const;
 
-/** Google says it in the body: `"retryDelay": "34s"`. */
+/** Google puts it in the body: `"retryDelay": "34s"`. */
 const IN_BODY = /"retryDelay"\s*:\s*"(\d{1,7}(?:\.\d{1,9})?)s"/;
 /** `6m0s`, `1.5s`, `120ms`. */
 const DURATION = /^(?:(\d{1,5})h)?(?:(\d{1,5})m(?!s))?(?:(\d{1,7}(?:\.\d{1,9})?)s)?(?:(\d{1,9}(?:\.\d{1,9})?)ms)?$/;
 
-/** How long a server asks to wait, in the ways that servers say it; undefined where it does not. */
+/** Wait requested by a server, in any of the known forms; undefined if it names none. */
 export function readWait(headers: Headers, body: string, nowMs: number): number | undefined {
   return (
     inMilliseconds(headers["retry-after-ms"]) ??
@@ -37,7 +37,7 @@ function retryAfter(value: string | undefined, nowMs: number): number | undefine
 }
 
 function untilDate(value: string, nowMs: number): number | undefined {
-  // A bare number would be taken for a year.
+  // Date.parse would read a bare number as a year.
   const at = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }

@@ -3,13 +3,13 @@ import type { FailureReason } from "./failure.ts";
 interface ReasonWords {
   readonly reason: FailureReason;
   readonly words: RegExp;
-  /** Statuses with which these words mean something else. */
+  /** Statuses for which these words have another meaning. */
   readonly notWith?: readonly number[];
 }
 
 /**
- * What servers say, whatever the status beside it. The first row that matches counts. Google says "quota" of every limit, so
- * that word alone means nothing.
+ * Known server messages, independent of the status. The first matching row wins. Google uses "quota" for every limit,
+ * so that word alone is not enough.
  */
 // oxfmt-ignore
 const WORDED: readonly ReasonWords[] = [
@@ -19,7 +19,7 @@ const WORDED: readonly ReasonWords[] = [
   { reason: "content_filter", words: /content_policy_violation|content management policy|responsibleaipolicy|data_?inspection_?failed|Content Exists Risk|usage policy|flagged as potentially violating|prompt was flagged|high risk content|敏感内容/i, notWith: [429] },
 ];
 
-/** Codes of vendors that stand alone, in answers whose status says nothing. */
+/** Vendor codes in answers without a meaningful status. */
 // oxfmt-ignore
 const CODED: readonly { readonly reason: FailureReason; readonly codes: readonly string[] }[] = [
   { reason: "rate_limited",   codes: ["1002", "1039", "1302", "1303", "1304", "1308"] },                                      // MiniMax; Z.ai
@@ -31,7 +31,7 @@ const CODED: readonly { readonly reason: FailureReason; readonly codes: readonly
   { reason: "server_error",   codes: ["1013", "1024", "1033", "1305", "1234"] },                                              // MiniMax; Z.ai
 ];
 
-/** Errors that come inside of a stream have a name instead of a status. */
+/** Errors inside a stream have a name instead of a status. */
 // oxfmt-ignore
 const NAMED: readonly { readonly name: RegExp; readonly reason: FailureReason }[] = [
   { name: /rate_?limit|RESOURCE_EXHAUSTED|resource has been exhausted|too_many_requests|throttl/i,     reason: "rate_limited" },
@@ -47,7 +47,7 @@ interface StatusRow {
   readonly reason: FailureReason;
 }
 
-/** The first row that fits counts. */
+/** The first matching row wins. */
 // oxfmt-ignore
 const STATUSES: readonly StatusRow[] = [
   { from: 401, to: 401, reason: "key_refused" },
@@ -56,16 +56,16 @@ const STATUSES: readonly StatusRow[] = [
   { from: 404, to: 404, reason: "not_found" },
   { from: 407, to: 407, reason: "proxy" },
   { from: 408, to: 408, reason: "timeout" },
-  { from: 409, to: 409, reason: "server_error" }, // two requests at once for one thing: the next one does better
+  { from: 409, to: 409, reason: "server_error" }, // concurrent requests for one resource: a retry may succeed
   { from: 413, to: 413, reason: "context_length" },
-  { from: 424, to: 425, reason: "server_error" }, // 424: what runs the model failed (TGI, Bedrock)
+  { from: 424, to: 425, reason: "server_error" }, // 424: the model backend failed (TGI, Bedrock)
   { from: 429, to: 429, reason: "rate_limited" },
   { from: 501, to: 501, reason: "bad_request" },
   { from: 500, to: 599, reason: "server_error" },
   { from: 400, to: 499, reason: "bad_request" },
 ];
 
-/** By the words of the server; undefined where they say nothing that is known. */
+/** By the server's message; undefined if unknown. */
 export function reasonInWords(said: readonly string[], status: number | undefined): FailureReason | undefined {
   const text = said.join("\n");
   const isMeant = ({ words, notWith = [] }: ReasonWords): boolean =>
@@ -73,7 +73,7 @@ export function reasonInWords(said: readonly string[], status: number | undefine
   return WORDED.find(isMeant)?.reason;
 }
 
-/** By a vendor's own code. */
+/** By vendor code. */
 export function reasonOfCode(said: readonly string[], status: number | undefined): FailureReason | undefined {
   if (status !== undefined && status !== 429 && status !== 400) return undefined;
   return CODED.find(({ codes }) => codes.some((code) => said.includes(code)))?.reason;
@@ -88,7 +88,7 @@ export function reasonOfName(words: string): FailureReason | undefined {
   return NAMED.find(({ name }) => name.test(words))?.reason;
 }
 
-/** The server could not read a call that the model wrote, and gives back an error in place of the reply. */
+/** The server could not parse a call written by the model, and sent an error instead of the reply. */
 const UNREADABLE_CALL =
   /tool_use_failed|failed to call a function|(?:failed to|could not|cannot|can['’]t|error|unable to)[ _](?:pars(?:e|ing)|decod(?:e|ing))[ _](?:the )?(?:model['’]?s? )?(?:tool|function)[ _-]?calls?|tool[ _-]call (?:parsing|validation) (?:error|failed)|error parsing tool call/i;
 const UNREADABLE_WITH: ReadonlySet<number | undefined> = new Set([undefined, 400, 422, 500]);

@@ -33,12 +33,12 @@ for (const { title, failure, tried, plan } of PLANS) {
 
 const lasting = (Object.keys(REASONS) as FailureReason[]).filter((reason) => !REASONS[reason].retry);
 
-test.each(lasting)("%s is not tried again", (reason) => {
+test.each(lasting)("%s is not retried", (reason) => {
   const tried = { attempts: 1, elapsed_ms: 0, random: 0 };
   expect(planRetry({ reason, message: "", wait_ms: 1 }, tried, LIMITS)).toEqual({ stop: "" });
 });
 
-test("whatever the server says, no attempt begins after the time for all of them", () => {
+test("whatever the server says, no attempt starts after the total time limit", () => {
   fc.assert(
     fc.property(
       fc.nat(20),

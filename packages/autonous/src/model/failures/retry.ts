@@ -8,27 +8,27 @@ export interface RetryLimits {
   /** The wait after the first failure, doubled each time. */
   readonly base_ms: number;
   readonly longest_ms: number;
-  /** No attempt begins later than this after the first one. */
+  /** No attempt starts later than this after the first one. */
   readonly total_ms: number;
 }
 
-/** Whoever waits for a reply longer than that has to be told something else. */
+/** Total patience: after that, the user must get an error instead of waiting longer. */
 export const RETRY: RetryLimits = { max_attempts: 5, base_ms: 1000, longest_ms: 30_000, total_ms: 600_000 };
 
 interface Tried {
-  /** How many attempts have failed, this one too. */
+  /** Number of failed attempts, including this one. */
   readonly attempts: number;
-  /** Of those: failures that name `most_attempts`. */
+  /** Number of those with `most_attempts`. */
   readonly odd?: number;
-  /** Since the first one began. */
+  /** Time since the start of the first one. */
   readonly elapsed_ms: number;
   /** From 0 up to but not including 1. */
   readonly random: number;
 }
 
 /**
- * How long to wait before the next attempt, or why there is none. A server that names a wait gets it, and a little more,
- * so that all who were sent away do not come back in the same instant.
+ * How long to wait before the next attempt, or why not to retry. If the server names a wait, it is used with some
+ * jitter, so that all clients do not return at the same moment.
  */
 export function planRetry(
   failure: Failure,
@@ -41,7 +41,7 @@ export function planRetry(
   const doubled = Math.min(limits.longest_ms, limits.base_ms * 2 ** Math.min(attempts - 1, 30));
   const own = doubled / 2 + (doubled / 2) * random;
   const asked = failure.wait_ms === undefined ? 0 : failure.wait_ms + Math.min(1000, failure.wait_ms / 10) * random;
-  // A server that says "at once" again and again, or whose clock is behind ours, is not asked over and over in an instant.
+  // Minimum wait, in case the server keeps asking for no wait or its clock is behind ours.
   const least = failure.wait_ms === undefined || attempts > 1 ? own : 0;
   const wait_ms = Math.round(Math.max(asked, least));
   if (elapsed_ms + wait_ms <= limits.total_ms) return { wait_ms };
@@ -57,15 +57,15 @@ interface RetryOptions extends Pick<CompleteOptions, "signal" | "onRetry"> {
   readonly limits: RetryLimits;
   readonly clock: () => number;
   readonly random: () => number;
-  /** What was thrown, as a failure. What it throws itself is thrown on. */
+  /** Converts a thrown error to a failure. May throw to end the attempts. */
   readonly read: (error: unknown) => Failure;
-  /** Called with each failed attempt, before anything else. What it throws ends all attempts. */
+  /** Called first after each failed attempt. If it throws, no further attempt is made. */
   readonly onFailed?: () => Promise<void>;
-  /** The error that ends it all. */
+  /** Creates the final error. */
   readonly giveUp: (failure: Failure, tried: { readonly attempts: number; readonly stop: string }) => Error;
 }
 
-/** Tries until it works, or asking again is of no use. An aborted signal ends the waiting at once. */
+/** Retries until success or until a retry is useless. An aborted signal ends the wait at once. */
 export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { limits, clock, random, signal, onRetry } = options;
   const startMs = clock();
@@ -76,7 +76,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
     try {
       return await attempt();
     } catch (error) {
-      await options.onFailed?.(); // one that was stopped was billed too
+      await options.onFailed?.(); // an aborted attempt is billed too
       signal.throwIfAborted();
       failure = options.read(error);
     }

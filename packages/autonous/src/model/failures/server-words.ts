@@ -1,6 +1,6 @@
 import { parseJson } from "../json-values.ts";
 
-/** What a server said about a request that it did not take. */
+/** The server's answer to a rejected request. */
 export interface Refusal {
   readonly status: number | undefined;
   /** `type` and `code` of the error. */
@@ -12,11 +12,11 @@ export interface Refusal {
 const LONGEST_TEXT = 2_000;
 const MOST_TEXTS = 20;
 const DEEPEST = 10;
-/** Members in which servers say what is wrong. Others may repeat what was sent. */
+/** Fields with error messages. Other fields may quote the request. */
 const SPEAKING =
   /^(?:error|errors|message|msg|detail|details|code|type|status|status_msg|base_resp|error_msg|error_message|err_msg|errorMessage|reason|title|metadata|raw|cause|info|description|response|__type|innererror|n_ctx|n_prompt_tokens)$/i;
 
-/** What the server says, without what it quotes: the words of an overflow may stand in the conversation too. */
+/** The server's message without quotations: the conversation itself may contain words of an overflow message. */
 export function saidBy({ words, message, body }: Refusal): readonly string[] {
   const texts: string[] = [words];
   collect(message, texts, 0);
@@ -40,13 +40,13 @@ function collect(value: unknown, texts: string[], depth: number): void {
   }
 }
 
-/** Proxies put the JSON of one error into the text of another, and streams behind `data:`. */
+/** Proxies nest the JSON of one error in the text of another, and streams put it after `data:`. */
 function asJson(text: string): unknown {
   const trimmed = text.replace(/^\s*data:/, "").trim();
   return /^[[{"]/.test(trimmed) ? parseJson(trimmed) : undefined;
 }
 
-/** Text in quotes. What follows `"message":` in the text of another error is what that error says. */
+/** Quoted text, except after `"message":`, which is the message of a nested error. */
 const QUOTATION =
   /(?<![\w"'\\])(?<!(?:message|msg|detail|error|code|type|reason)\\?["']\s*[:=]\s*(?:\\?))(["'“`])(?=[^"'”`\n]*\s)(?:(?!\1|”)[^\n])*?(?:\1|”)(?!\w)/g;
 
@@ -55,9 +55,9 @@ function withoutQuotations(text: string): string {
   return (all ?? text).replaceAll(QUOTATION, "…");
 }
 
-/** Members that say what is wrong in words, together. */
+/** Message fields; all of them are used. */
 const MESSAGES = ["error", "message", "msg", "error_msg", "error_message", "errorMessage", "err_msg", "errors"];
-/** Where there are none of those, the first of these. */
+/** Fallback fields; the first one is used. */
 const OTHERWISE = [
   "detail",
   "details",
@@ -77,7 +77,7 @@ const OTHERWISE = [
 ];
 const MOST_MESSAGES = 3;
 
-/** What an error's body says, for people: one line, not longer than they read. Empty where it says nothing. */
+/** The message in an error's body as one short line. Empty if it has none. */
 export function messageIn(body: unknown, depth = 0): string {
   if (depth > DEEPEST) return "";
   if (typeof body === "string") return fromText(body, depth);
@@ -104,14 +104,14 @@ function fromText(text: string, depth: number): string {
   return plain.replaceAll(/\s+/g, " ").trim().slice(0, LONGEST_TEXT);
 }
 
-/** Each once, and none that another one holds already. */
+/** Removes duplicates and texts contained in another one. */
 function joined(texts: readonly string[], separator = ": "): string {
   const distinct = [...new Set(texts)].filter((text) => text !== "");
   const kept = distinct.filter((text) => !distinct.some((other) => other !== text && other.includes(text)));
   return kept.slice(0, MOST_MESSAGES).join(separator);
 }
 
-/** OpenRouter says little itself, and what the provider behind it said in `metadata.raw`. */
+/** OpenRouter puts the upstream provider's message in `metadata.raw`. */
 function sayProvider(metadata: unknown, depth: number): string {
   if (typeof metadata !== "object" || metadata === null) return "";
   const { raw, provider_name: name } = metadata as Readonly<Record<string, unknown>>;
@@ -126,7 +126,7 @@ const PAGE_WORDS = 200;
 // oxfmt-ignore
 const ENTITIES = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'], ["#39", "'"], ["nbsp", " "]]);
 
-/** A page of a proxy or a login: its title, and the beginning of its text. */
+/** A proxy or login page: its title and the start of its text. */
 function pageText(html: string): string {
   const page = html.slice(0, LONGEST_PAGE);
   const title = /<title[^>]{0,200}>([^<]{1,300})/i.exec(page)?.[1] ?? "";

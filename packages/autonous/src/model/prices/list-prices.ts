@@ -1,16 +1,16 @@
 import type { Price } from "./prices.ts";
 
-/** What a provider asks for, in US dollars per million tokens. */
+/** Price in US dollars per million tokens. */
 interface ListPrice {
   readonly input: number;
   readonly output: number;
-  /** Read from the cache. Left out: not known, so it counts as other input. */
+  /** Cache reads. Omitted: unknown, counted as other input. */
   readonly cached?: number;
-  /** Put into the cache, for the shortest time that is offered. */
+  /** Cache writes, for the shortest lifetime offered. */
   readonly written?: number;
-  /** For requests with more input tokens than this. `price` left out: not known. */
+  /** For requests with more input tokens than this. `price` omitted: unknown. */
   readonly long?: { readonly above: number; readonly price?: Omit<ListPrice, "long" | "until"> };
-  /** The last day of this price; `afterwards` is what it is afterwards. */
+  /** The last day of this price; `afterwards` applies after it. */
   readonly until?: { readonly day: string; readonly afterwards: Omit<ListPrice, "long" | "until"> };
 }
 
@@ -27,8 +27,8 @@ const OPUS = { input: 5, output: 25, cached: 0.5, written: 6.25 };
 const SONNET_4 = { input: 3, output: 15, cached: 0.3, written: 3.75 };
 
 /**
- * Prices of current models, standard tier. A model whose price could not be found is not here: its cost is unknown, and
- * not 0. The user's own table comes first.
+ * Prices of current models, standard tier. Models without a published price are not listed: their cost is unknown, not
+ * 0. The user's table takes precedence.
  */
 // oxfmt-ignore
 export const LIST_PRICES: readonly ListedProvider[] = [
@@ -74,9 +74,9 @@ export const LIST_PRICES: readonly ListedProvider[] = [
   },
 ];
 
-/** What is asked for on the list, for a request of that size on that day. */
+/** The list price for a request of that size on that day. */
 export interface ListedPrice {
-  /** Undefined: requests of this size have a price that is not known. */
+  /** Undefined: the price for requests of this size is unknown. */
   readonly price: Price | undefined;
   readonly as_of: string;
 }
@@ -87,13 +87,13 @@ interface Occasion {
   readonly now: number;
 }
 
-/** Undefined where the list has no price of the model. A server of the user's own is not on it, whatever its models are called. */
+/** Undefined if the model is not on the list. Self-hosted servers never are, whatever their models are called. */
 export function listPriceOf(model: string, { input_tokens, now }: Occasion): ListedPrice | undefined {
   const at = model.indexOf(":");
   const [kind, name] = [model.slice(0, at), model.slice(at + 1)];
   const provider = LIST_PRICES.find(({ kinds }) => kinds.includes(kind));
   if (provider === undefined) return undefined;
-  // `claude-haiku-4-5-20251001` and `gpt-6-sol-2026-09-22` are one model at a fixed day.
+  // `claude-haiku-4-5-20251001` and `gpt-6-sol-2026-09-22` are dated versions of a listed model.
   const row = rowOf(provider, name) ?? rowOf(provider, name.replace(/-(?:\d{8}|\d{4}-\d{2}-\d{2})$/, ""));
   if (row === undefined) return undefined;
   const { long, until } = row;

@@ -29,7 +29,7 @@ const COSTS = [
 ] as const;
 
 for (const { model, usage, cost } of COSTS) {
-  test(`${JSON.stringify(usage)} of ${model} cost ${cost ?? "what nobody knows"}`, () => {
+  test(`${JSON.stringify(usage)} of ${model} cost ${cost ?? "an unknown amount"}`, () => {
     const is = costOf(model, usage, TABLE);
     if (cost === undefined) expect(is).toBeUndefined();
     else expect(is).toBeCloseTo(cost, 12);
@@ -43,7 +43,7 @@ const COUNTED = [
   { title: "cache writes in full",                         model: "anthropic:claude-x",        usage: { input_tokens: 1000, output_tokens: 10, cached_input_tokens: 500, cache_write_tokens: 500 },   tokens: 560 },
   { title: "cache reads by the list price",                model: "anthropic:claude-sonnet-5-5", usage: { input_tokens: 1000, output_tokens: 0, cached_input_tokens: 1000 },                          tokens: 50 },
   { title: "a tenth where the price has none for reads",   model: "openai:gpt-x",              usage: { input_tokens: 1000, output_tokens: 0, cached_input_tokens: 1000 },                            tokens: 100 },
-  { title: "a tenth where there is no price",              model: "compatible:m@http://h/v1",  usage: { input_tokens: 1000, output_tokens: 5, cached_input_tokens: 995 },                             tokens: 110 },
+  { title: "a tenth without a price",                       model: "compatible:m@http://h/v1",  usage: { input_tokens: 1000, output_tokens: 5, cached_input_tokens: 995 },                             tokens: 110 },
   { title: "no more than the input as cached",             model: "compatible:m@http://h/v1",  usage: { input_tokens: 10, output_tokens: 0, cached_input_tokens: 1_000_000 },                         tokens: 1 },
   { title: "reads that cost more than other input once",   model: "compatible:dear",           usage: { input_tokens: 1000, output_tokens: 0, cached_input_tokens: 1000 },                            tokens: 1000 },
   { title: "a tenth where all is free",                    model: "compatible:free",           usage: { input_tokens: 1000, output_tokens: 0, cached_input_tokens: 1000 },                            tokens: 100 },

@@ -5,19 +5,19 @@ import type { ModelUsage } from "../provider.ts";
 export interface Price {
   readonly input_per_million: number;
   readonly output_per_million: number;
-  /** Without it, what was read from the provider's cache costs as much as any other input. */
+  /** Default: cache reads cost as much as other input. */
   readonly cached_input_per_million?: number;
-  /** Likewise for what was put into it. */
+  /** Default: cache writes cost as much as other input. */
   readonly cache_write_per_million?: number;
 }
 
-/** Prices of a configuration: by the model as `AUTONOUS_MODEL` names it, or by what follows its provider. */
+/** Configured prices, by the model's name in `AUTONOUS_MODEL`, with or without the provider. */
 type Prices = Readonly<Record<string, Price>>;
 
-/** Where a price comes from: the user's table, or the list that is built in, with its day. */
+/** Source of a price: the user's table, or the built-in list with its date. */
 export type PriceSource = { readonly from: "table" } | { readonly from: "list"; readonly as_of: string };
 
-/** What a round cost; undefined where neither the table nor the list of prices knows the model. */
+/** Cost of a round; undefined if neither the table nor the list has the model. */
 export function costOf(model: string, usage: ModelUsage, table: Prices, now = Date.now()): number | undefined {
   const row = priceOf(model, usage, table, now);
   if (row === undefined) return undefined;
@@ -45,12 +45,12 @@ function cachedOf({ input_tokens, cached_input_tokens = 0 }: ModelUsage): number
   return Math.min(cached_input_tokens, input_tokens);
 }
 
-/** What reading from the cache costs as a share of other input, where no price says so: most providers ask for a tenth. */
+/** Price of cache reads relative to other input, if unknown: a tenth at most providers. */
 const CACHED_SHARE = 0.1;
 
 /**
- * Tokens as they count against `max_tokens` and quotas: all of them, but what was read from the provider's cache only by
- * its share of the price. A whole number, rounded up.
+ * Tokens counted against `max_tokens` and quotas: all of them, but cache reads only by their relative price. Rounded up
+ * to a whole number.
  */
 export function billedTokens(model: string, usage: ModelUsage, table: Prices = {}, now = Date.now()): number {
   const { input_per_million = 0, cached_input_per_million } = priceOf(model, usage, table, now) ?? {};
@@ -67,7 +67,7 @@ export function priceSource(model: string, table: Prices, now = Date.now()): Pri
   return listed && { from: "list", as_of: listed.as_of };
 }
 
-/** In words, such as `list price of 2026-10-10`. */
+/** As text, such as `list price of 2026-10-10`. */
 export function sourceText(source: PriceSource | undefined): string {
   if (source === undefined) return "cost unknown: no price; add one under prices in config.json";
   return source.from === "table" ? "price from your table" : `list price of ${source.as_of}, in US dollars`;

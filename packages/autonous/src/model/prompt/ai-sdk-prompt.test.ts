@@ -62,7 +62,7 @@ const PROMPTS: readonly { title: string; messages: readonly Message[]; prompt: r
   { title: "two replies in a row",                       messages: [user("a"), says("b"), says("c"), user("d")],                         prompt: ["user: a", "assistant: b", "user: Go on.", "assistant: c", "user: d"] },
   { title: "calls and their results",                    messages: [user("a"), calls(["1", "2"], "t"), result("1"), result("2")],        prompt: ["user: a", "assistant: t, call 1, call 2", "tool: 1=ok, 2=ok"] },
   { title: "results in another order",                   messages: [user("a"), calls(["1", "2"]), result("2", "b"), result("1", "a")],   prompt: ["user: a", "assistant: call 1, call 2", "tool: 1=a, 2=b"] },
-  { title: "a call without a result",                    messages: [user("a"), calls(["1", "2"]), result("1")],                          prompt: ["user: a", "assistant: call 1, call 2", "tool: 1=ok, 2!There is no result: the call was not made"] },
+  { title: "a call without a result",                    messages: [user("a"), calls(["1", "2"]), result("1")],                          prompt: ["user: a", "assistant: call 1, call 2", "tool: 1=ok, 2!No result: the call was not made"] },
   { title: "a result that is empty",                     messages: [user("a"), calls(["1"]), result("1", "")],                           prompt: ["user: a", "assistant: call 1", "tool: 1=(no output)"] },
   { title: "a result that failed",                       messages: [user("a"), calls(["1"]), result("1", "no", false)],                  prompt: ["user: a", "assistant: call 1", "tool: 1!no"] },
   { title: "a result of no call",                        messages: [user("a"), result("9", "x")],                                        prompt: ["user: a\n\nResult of read:\nx"] },
@@ -87,12 +87,12 @@ for (const { title, messages, prompt } of PROMPTS) {
   });
 }
 
-test("the system text comes first, and only where there is one", () => {
+test("the system text comes first, if it exists", () => {
   expect(inShort([user("a")], OPTIONS, { system: "s" })).toEqual(["system: s", "user: a"]);
   expect(inShort([user("a")], OPTIONS, { system: " " })).toEqual(["user: a"]);
 });
 
-test("without tools on offer calls and results are told in words, for no provider takes them", () => {
+test("without tools, calls and results are written as text, because providers reject them", () => {
   expect(inShort([user("a"), calls(["1"], "t"), result("1", "x")], OPTIONS, { tools: [] })).toEqual([
     "user: a",
     'assistant: {"tool_calls":[{"name":"read","arguments":{"path":"1"}}],"final_answer":"t"}',
@@ -100,11 +100,11 @@ test("without tools on offer calls and results are told in words, for no provide
   ]);
 });
 
-test("where failures cannot be marked, their text goes as it is", () => {
+test("if failures cannot be marked, their text is sent unchanged", () => {
   expect(inShort([user("a"), calls(["1"]), result("1", "no", false)], { maker: "me" }).at(-1)).toBe("tool: 1=no");
 });
 
-test("marks for the cache stand at the tools, the system text, the end and the end of the request before, no more than four", () => {
+test("cache marks are at the tools, the system text, the end and the end of the previous request, at most four", () => {
   const mark = { cache: { here: true } };
   const messages = [
     user("a"),
@@ -133,7 +133,7 @@ const message: fc.Arbitrary<Message> = fc.oneof(
   fc.tuple(id, text, fc.boolean()).map(([which, said, ok]) => result(which, said, ok)),
 );
 
-test("whatever was said, every call has its result right after it, nothing is empty, and the user begins and ends", () => {
+test("in any conversation every call is directly followed by its result, nothing is empty, and the user starts and ends", () => {
   fc.assert(
     fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
       const { prompt } = makePrompt(ask(messages), OPTIONS);
@@ -157,7 +157,7 @@ test("whatever was said, every call has its result right after it, nothing is em
   );
 });
 
-test("in words alone the two speak in turns, and the user begins and ends", () => {
+test("as plain text the roles alternate, and the user starts and ends", () => {
   fc.assert(
     fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
       const roles = makePlainPrompt(ask(messages)).map(({ role }) => role);
@@ -167,7 +167,7 @@ test("in words alone the two speak in turns, and the user begins and ends", () =
   );
 });
 
-test("images go before the text of their message, to those who take them", () => {
+test("images come before the text of their message, for models that accept them", () => {
   const image = { media_type: "image/png", data: "aGk=" };
   const shown: Message = { role: "user", text: "what is it?", images: [image] };
   const content = (options: PromptOptions): unknown =>

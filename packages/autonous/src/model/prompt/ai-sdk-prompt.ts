@@ -17,15 +17,15 @@ import type { ToolNames } from "./tool-names.ts";
 import type { Habits } from "../vendors/vendor-habits.ts";
 
 export interface PromptOptions {
-  /** Whose `provider_parts` go back. */
+  /** The provider whose `provider_parts` are sent back. */
   readonly maker: string;
-  /** Marks the end of what the provider is to keep for the next request, where it wants marks. */
+  /** Marks the end of what the provider should cache for the next request, if it needs marks. */
   readonly cacheMark?: SharedV4ProviderOptions;
-  /** Failed results are marked as such; else their text says so. */
+  /** Failed results are marked; otherwise only their text says so. */
   readonly marksErrors?: true;
-  /** Images go along; else they are left out. */
+  /** Whether images are sent. */
   readonly takesImages?: true;
-  /** Of the vendor that gets the request. Default: what every vendor takes. */
+  /** Habits of the vendor that gets the request. Default: what every vendor accepts. */
   readonly habits?: Habits;
 }
 
@@ -39,17 +39,18 @@ type AssistantMessage = Extract<Message, { role: "assistant" }>;
 type ToolMessage = Extract<Message, { role: "tool" }>;
 type AssistantContent = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
 
-const NO_RESULT = "There is no result: the call was not made";
+const NO_RESULT = "No result: the call was not made";
 const NO_OUTPUT = "(no output)";
 
 /**
- * A request as providers take it: no content is empty, every call has one result right after it and every result its
- * call, the user begins and ends. Without tools everything is said in words, for calls without tools are refused.
+ * A request in the form that providers accept: no empty content, every call directly followed by one result, no result
+ * without its call, the first and last message from the user. Without tools everything is written as text, because
+ * providers reject calls without tools.
  */
 export function makePrompt(request: ModelRequest, options: PromptOptions): WirePrompt {
   const { system, messages, purpose = "round", stable_until = [] } = request;
   const names = mapToolNames(request.tools.map(({ name }) => name));
-  // A question beside the task is asked once: a cache of it would be paid for and not read.
+  // A side question is asked once: caching it would cost money without a cache hit.
   const mark = purpose === "round" ? options.cacheMark : undefined;
   if (request.tools.length === 0) {
     return { ...withMarks({ prompt: makePlainPrompt(request), tools: [] }, { mark, stable: [] }), names };
@@ -91,7 +92,7 @@ function makeTurns(messages: readonly Message[], options: TurnOptions): Turns {
     if (message.role === "assistant" && turns.length > 0) ends.set(at, turns.length - 1);
     if (message.role === "user")
       addUser(turns, message.text, { bridge, images: options.takesImages === true ? message.images : [] });
-    // A result whose call is not right before it: whoever asked for it spoke another protocol.
+    // A result without its call directly before it: the call was made by a model with another protocol.
     if (message.role === "tool") addUser(turns, resultInWords(message), { bridge });
     if (message.role !== "assistant") continue;
     const results = resultsAfter(messages, at);
@@ -113,11 +114,11 @@ function resultsAfter(messages: readonly Message[], at: number): readonly ToolMe
 
 interface Beside {
   readonly images?: readonly MessageImage[] | undefined;
-  /** Said by the model between results and the user. */
+  /** Assistant text between results and the user's message. */
   readonly bridge?: string | undefined;
 }
 
-/** What the user says in a row is one message: many servers want the two to speak in turns. Images come before the text. */
+/** Consecutive user messages are merged: many servers require alternating roles. Images come before the text. */
 function addUser(turns: LanguageModelV4Prompt, text: string, { images = [], bridge }: Beside = {}): void {
   if (text.trim() === "" && images.length === 0) return;
   if (bridge !== undefined && turns.at(-1)?.role === "tool")
@@ -139,11 +140,11 @@ function addUser(turns: LanguageModelV4Prompt, text: string, { images = [], brid
 interface Spoken {
   readonly message: AssistantMessage;
   readonly results: readonly ToolMessage[];
-  /** Gives ids. Some servers count from the start in every reply, and most take no id twice. */
+  /** Assigns ids. Some servers restart numbering in every reply, and most reject duplicate ids. */
   readonly ids: CallIds;
 }
 
-/** Adds a reply, and the results of its calls if it has any; says whether it has used them up. */
+/** Adds a reply and the results of its calls, if any; returns whether it has used them. */
 function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: TurnOptions): boolean {
   const { maker, names, habits } = options;
   const { message, results, ids } = spoken;
@@ -158,7 +159,7 @@ function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: Tur
   if (!content.some(({ type }) => type !== "reasoning")) return false;
   if (turns.at(-1)?.role !== "user" && turns.at(-1)?.role !== "tool") addUser(turns, GO_ON);
   const providerOptions = habits?.members?.({ parts, text, hasCalls: calls.length > 0 });
-  // In chat format the members hold the reasoning, and the library would send it a second time.
+  // In chat format extra fields contain the reasoning, and the library would send it a second time.
   const shown = habits?.members === undefined ? content : content.filter(({ type }) => type !== "reasoning");
   turns.push({ role: "assistant", content: shown, ...(providerOptions === undefined ? {} : { providerOptions }) });
   if (calls.length === 0) return false;
@@ -180,7 +181,7 @@ interface Pieces {
   readonly unsigned?: SharedV4ProviderOptions | undefined;
 }
 
-/** The reply in the order in which it came, as far as that is known and nothing in it was changed since. */
+/** The reply in its original order, if that is known and nothing was changed since. */
 function orderContent(text: string, { parts, calls, names, unsigned }: Pieces): AssistantContent {
   const isWhole =
     sum(parts.map((part) => (part.type === "text" ? part.chars : 0))) === text.length &&
@@ -218,7 +219,7 @@ function optionsOf(providerOptions: SharedV4ProviderOptions | undefined): {
   return providerOptions === undefined ? {} : { providerOptions };
 }
 
-/** Reasoning, what was said, the calls: the order that every provider takes. */
+/** Reasoning, text, calls: the order that every provider accepts. */
 function fallback(text: string, { parts, calls }: Pick<Pieces, "parts" | "calls">): readonly ReplyPart[] {
   const known = parts.filter((part) => part.type === "call");
   return [

@@ -49,7 +49,7 @@ for (const { title, request, places, tools } of CASES)
     expect(marksOf(request)).toEqual({ places, tools });
   });
 
-test("there are never more than four marks, the end has one, and so has the end of the request before", () => {
+test("at most four marks are set, one at the end and one at the end of the previous request", () => {
   const rounds = fc.array(fc.integer({ min: -3, max: 60 }), { minLength: 2, maxLength: 8 });
   fc.assert(
     fc.property(rounds, fc.nat(200), (calls, boundary) => {

@@ -1,25 +1,25 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Prompt, SharedV4ProviderOptions } from "@ai-sdk/provider";
 
-/** Of one request, in the order in which it is read: tools, system text, messages. */
+/** Parts of a request in the order of the cache: tools, system text, messages. */
 interface MarkedPrompt {
   readonly prompt: LanguageModelV4Prompt;
   readonly tools: LanguageModelV4FunctionTool[];
 }
 
 interface MarkOptions {
-  /** Undefined: the provider needs no marks, or what is sent is not sent again. */
+  /** Undefined: the provider needs no marks, or the request is not repeated. */
   readonly mark: SharedV4ProviderOptions | undefined;
-  /** Messages of the prompt up to which it stays as it is for longer than what follows. */
+  /** Messages up to which the prompt is stable for longer. */
   readonly stable: readonly number[];
 }
 
-/** Anthropic refuses more. */
+/** Anthropic's maximum. */
 const MOST_MARKS = 4;
 
 /**
- * Marks what the provider is to keep: the end, the system text, where the window is stable, and the end of the request
- * before this one, where the cache is sure to match: a lookup goes back 20 blocks from a mark and no further, and one turn
- * may have more. What is left of the four marks goes to the tools, which the mark of the system text covers too.
+ * Marks what the provider should cache: the end, the system text, the stable part of the window, and the end of the
+ * previous request, where the cache surely matches: a lookup goes back at most 20 blocks from a mark, and one turn may
+ * have more. A remaining mark of the four goes to the tools, which the mark of the system text covers too.
  */
 export function withMarks({ prompt, tools }: MarkedPrompt, { mark, stable }: MarkOptions): MarkedPrompt {
   if (mark === undefined) return { prompt, tools };
@@ -27,7 +27,7 @@ export function withMarks({ prompt, tools }: MarkedPrompt, { mark, stable }: Mar
     const isEnd = (role === "user" || role === "tool") && ["assistant", undefined].includes(prompt[index + 1]?.role);
     return isEnd ? [index] : [];
   });
-  // Those of the model's own hold what it wants back.
+  // Assistant messages have options with data for the provider.
   const held = stable.filter((index) => prompt[index]?.role !== "assistant");
   const wanted = [...ends.slice(-1), ...systemOf(prompt), ...held, ...ends.slice(-2, -1)];
   const marked = new Set([...new Set(wanted)].slice(0, MOST_MARKS));

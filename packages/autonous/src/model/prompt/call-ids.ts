@@ -2,19 +2,19 @@ import { createHash } from "node:crypto";
 import type { MessageCall } from "../provider.ts";
 import type { Vendor, Vendors } from "../vendors/vendors.ts";
 
-/** Which ids of calls a vendor takes. */
+/** Call ids that a vendor accepts. */
 interface IdRule {
-  /** Ids that others made and that it takes. */
+  /** Ids of other vendors that it accepts. */
   readonly takes: RegExp;
-  /** Its own ids have to have that form too: what serves the model made them, and the model's template refuses others. */
+  /** Its own ids must match too: the server made them, but the model's template rejects other forms. */
   readonly isStrict?: true;
-  /** The same id may stand in several replies, as long as the calls of one reply differ. */
+  /** The same id may be used in several replies, but only once per reply. */
   readonly repeats?: true;
-  /** An id for a call that another vendor made. Default: ours. */
+  /** Creates an id for a call of another vendor. Default: our id. */
   readonly make?: (call: MessageCall, place: number) => string;
 }
 
-/** What every vendor takes. Ours has that form. */
+/** Accepted by every vendor. Our ids match. */
 const COMMON: IdRule = { takes: /^[a-zA-Z0-9_-]{1,64}$/ };
 
 /** By the kind of server. */
@@ -23,11 +23,11 @@ const KINDS: Readonly<Record<string, IdRule>> = {
   compatible: { takes: /^[a-zA-Z0-9_-]{1,40}$/, repeats: true },
 };
 
-/** By the maker of the model, whichever server it is behind: a template is a part of the model. */
+/** By the maker of the model, on any server: the template is part of the model. */
 const MAKERS: Partial<Record<Vendor, IdRule>> = {
-  // The API, the templates and the tokenizer refuse every other form.
+  // The API, the templates and the tokenizer reject every other form.
   mistral: { takes: /^[a-zA-Z0-9]{9}$/, isStrict: true, make: ({ tool_call_id }) => nineSigns(tool_call_id) },
-  // The template prints the id, and the model was trained on this form only: with another one it stops making calls.
+  // The template prints the id, and the model was trained only on this form: with another one it stops making calls.
   kimi: { takes: /^$/, repeats: true, make: ({ name }, place) => `functions.${name}:${place}` },
 };
 
@@ -44,7 +44,7 @@ export function idRule(kind: string, { maker }: Vendors): IdRule {
   return own === undefined ? general : { ...general, ...own };
 }
 
-/** Gives each call of a request the id that its vendor gets. The same calls always get the same ids. */
+/** Assigns each call of a request an id for the vendor. Deterministic. */
 export class CallIds {
   readonly #rule: IdRule;
   readonly #used = new Set<string>();
@@ -55,8 +55,8 @@ export class CallIds {
   }
 
   /**
-   * For the calls of one reply. `isOwn`: the vendor that gets the request made it, and gets its ids back as they were;
-   * undefined where that is not known, of replies that were recorded before it was kept.
+   * For the calls of one reply. `isOwn`: the reply is from the same vendor, which gets its ids back unchanged;
+   * undefined if unknown (replies recorded by older versions).
    */
   give(calls: readonly MessageCall[], isOwn: boolean | undefined): readonly string[] {
     const here = new Set<string>();

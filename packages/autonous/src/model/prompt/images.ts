@@ -1,6 +1,9 @@
-/** What every provider that takes images takes. */
+/** Image types accepted by every provider with image input. */
 export const IMAGE_TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
-/** Providers take no larger picture. */
+/** Maximum image size of the providers. */
 export const MOST_IMAGE_BYTES = 3_500_000;
-/** Of either side. Providers refuse more, and a server of one's own would decode it: a small file may be a gigabyte then. */
+/**
+ * Maximum per side. Providers reject more, and a self-hosted server would decode it: a small file may expand to a
+ * gigabyte.
+ */
 export const MOST_IMAGE_PIXELS = 8000;

@@ -6,12 +6,12 @@ interface Said {
   readonly text: string;
 }
 
-/** Stands where a server wants to hear the user before it goes on. */
+/** Inserted where a server requires a user message. */
 export const GO_ON = "Go on.";
 
 /**
- * A conversation in words alone, for servers without function calling: what calls gave is told by the user, and the two
- * speak in turns, beginning and ending with the user.
+ * A conversation as text only, for servers without function calling: results are user messages, and the roles
+ * alternate, starting and ending with the user.
  */
 export function makePlainPrompt({ system, messages }: ModelRequest): LanguageModelV4Prompt {
   const turns: Said[] = [];
@@ -37,7 +37,7 @@ function inWords(message: Message): Said {
   return { role: "assistant", text: JSON.stringify({ tool_calls, final_answer: text }) };
 }
 
-/** A result as the user tells of it. */
+/** A result as text of a user message. */
 export function resultInWords({ name, text }: { readonly name: string; readonly text: string }): string {
   return `Result of ${name}:\n${text}`;
 }

@@ -1,6 +1,6 @@
 import type { CallError, ToolCallResult } from "@autonous/runtime";
 
-/** A result as a model reads it: what became of the call, what it printed, and how to get the rest. */
+/** A result as text for the model: outcome, output, and how to get the rest. */
 export function resultText(result: ToolCallResult): string {
   const { payload, error } = result;
   const lines = [error === null ? "ok" : `failed: ${errorText(error)}`];
@@ -8,10 +8,10 @@ export function resultText(result: ToolCallResult): string {
   lines.push(outputText(result));
   if (payload?.next_page_cursor !== undefined) {
     lines.push(
-      `There is more: call again with the same arguments and "cursor": ${JSON.stringify(payload.next_page_cursor)}`,
+      `More results: call again with the same arguments and "cursor": ${JSON.stringify(payload.next_page_cursor)}`,
     );
   }
-  if (payload?.storage_ref !== undefined) lines.push(`The whole output is kept as ${payload.storage_ref}`);
+  if (payload?.storage_ref !== undefined) lines.push(`Full output: ${payload.storage_ref}`);
   lines.push(changesText(result));
   return lines.filter((line) => line !== "").join("\n");
 }
@@ -21,10 +21,10 @@ export function errorText({ code, message, hint }: CallError): string {
   return hint === undefined ? `${code}: ${message}` : `${code}: ${message}\nHint: ${hint}`;
 }
 
-/** So many changed files are named; the result has them all. */
+/** Maximum number of changed files that are named; the result has all of them. */
 const NAMED = 10;
 
-/** What a call changed, and what takes it back. */
+/** The changes of a call, and the id to undo them. */
 export function changesText({ artifacts: { files_changed, undo_id } }: ToolCallResult): string {
   if (files_changed.length === 0) return "";
   const more = files_changed.length - NAMED;
@@ -32,7 +32,7 @@ export function changesText({ artifacts: { files_changed, undo_id } }: ToolCallR
   return `Changed: ${named}${undo_id === undefined ? "" : ` (undo_id: ${undo_id})`}`;
 }
 
-/** What a call printed, or, from a tool that prints nothing, what it gave back. */
+/** Output of a call, or its data if the tool prints nothing. */
 export function outputText({ payload }: ToolCallResult): string {
   if (payload === null) return "";
   const stdout = payload.stdout.trimEnd();

@@ -1,14 +1,14 @@
-/** What every provider takes for the name of a function. */
+/** Function names that every provider accepts. */
 const TAKEN = /^[a-zA-Z0-9_-]{1,64}$/;
 const LONGEST = 64;
 
 export interface ToolNames {
-  /** How the provider is told of a tool; any name gets one that it takes. */
+  /** The name sent to the provider; any name is converted to an accepted one. */
   toWire(name: string): string;
   fromWire(wire: string): string;
 }
 
-/** Names as they are wherever the provider takes them; others in a form that it does, and back again. */
+/** Maps tool names to names that the provider accepts, and back. Accepted names stay unchanged. */
 export function mapToolNames(names: readonly string[]): ToolNames {
   const wires = new Map<string, string>();
   const backs = new Map<string, string>();

@@ -1,17 +1,17 @@
-import { nearestNames, parseStrictJson } from "@autonous/runtime";
+import { nearestNames, parseStrictJson } from "@autonous/runtime/internal";
 import { syntaxReason } from "../calls/json-syntax.ts";
 import type { ParsedCall } from "../calls/json-reply.ts";
 import type { ModelTool } from "../provider.ts";
 
-/** What was typed: calls to make, or what to answer instead. */
+/** Parsed input: calls to make, or an answer instead. */
 type Typed = { readonly calls: readonly ParsedCall[] } | { readonly answer: string };
 
-/** `/name`, and the rest, which may go on over lines. The name is that of a tool. */
+/** `/name` of a tool and the rest, which may span several lines. */
 const COMMAND = /^\/([a-zA-Z][a-zA-Z0-9_-]{0,127})(?:\s+([^]*))?$/;
-/** As in model replies: a brace before anything else than a quote or a brace begins no JSON. */
+/** As in model replies: JSON starts with a brace followed by a quote or a brace. */
 const JSON_OPENING = /^\{\s*["}]/;
 
-/** What to type for an argument of this name in the examples of the help. */
+/** Example values for text arguments in the help. */
 // oxfmt-ignore
 const EXAMPLE_TEXTS: ReadonlyMap<string, string> = new Map([
   ["path",    "src"],
@@ -21,7 +21,7 @@ const EXAMPLE_TEXTS: ReadonlyMap<string, string> = new Map([
   ["url",     "https://example.com"],
 ]);
 
-/** The same for what is no text. */
+/** Example values for other types. */
 const EXAMPLE_VALUES: ReadonlyMap<unknown, unknown> = new Map<unknown, unknown>([
   ["array", ["src"]],
   ["boolean", true],
@@ -30,7 +30,7 @@ const EXAMPLE_VALUES: ReadonlyMap<unknown, unknown> = new Map<unknown, unknown>(
   ["object", {}],
 ]);
 
-/** Reads what was typed where there is no model: one command a line that begins with "/", the lines below belong to it. */
+/** Parses input for use without a model: each line that starts with "/" is a command, the lines below belong to it. */
 export function readCommands(text: string, tools: readonly ModelTool[]): Typed {
   const commands = text.trim().split(/\n(?=\/)/);
   const calls: ParsedCall[] = [];
@@ -74,7 +74,7 @@ function readJson(tool: ModelTool, rest: string): ParsedCall | { readonly answer
   }
 }
 
-/** The argument that plain text stands for: the first string that is required, else the first string. */
+/** The argument that gets plain text: the first required string, else the first string. */
 function primaryArgument(tool: ModelTool): string | undefined {
   const strings = Object.entries(properties(tool))
     .filter(([, schema]) => isRecord(schema) && schema["type"] === "string")
@@ -96,7 +96,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Takes off one pair of quotes around the whole; quotes that come again inside belong to the text. */
+/** Removes one pair of quotes around the text, unless the same quote also occurs inside. */
 function withoutQuotes(text: string): string {
   const quote = text[0] ?? "";
   const inner = text.slice(1, -1);
@@ -108,10 +108,10 @@ function withoutQuotes(text: string): string {
 function helpText(tools: readonly ModelTool[]): string {
   const lines = tools.map((tool) => `${exampleOf(tool)}   ${firstSentence(tool.description)}`);
   return [
-    "No model is set, so only commands are understood here. One a line:",
+    "No model is set, so only commands work here. One per line:",
     ...lines,
     'Arguments can be given as JSON too: /name {"argument":"value"}',
-    "To have tasks in plain words done, set a model: AUTONOUS_MODEL.",
+    "To give tasks in plain words, set a model: AUTONOUS_MODEL.",
   ].join("\n");
 }
 
@@ -144,5 +144,5 @@ function unknownCommand(name: string, tools: readonly ModelTool[]): string {
   const names = tools.map((tool) => tool.name);
   const nearest = nearestNames(name, names);
   const guess = nearest.length === 0 ? "" : ` Did you mean ${nearest.map((each) => `/${each}`).join(" or ")}?`;
-  return `There is no command /${name}.${guess} /help lists the commands.`;
+  return `Unknown command /${name}.${guess} /help lists the commands.`;
 }

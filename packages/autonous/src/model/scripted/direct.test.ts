@@ -59,7 +59,7 @@ for (const { typed, name, args } of CALLS) {
   });
 }
 
-test("several lines that begin with a slash become several calls of one reply", async () => {
+test("several lines that start with a slash become several calls of one reply", async () => {
   const calls = [
     { name: "ls", arguments: { path: "a" } },
     { name: "write", arguments: { path: "b", content: "c" } },
@@ -79,9 +79,9 @@ const ANSWERED = [
   { title: "nothing",                        typed: "",                       says: [/No model is set/] },
   { title: "a lone slash",                   typed: "/",                      says: [/No model is set/] },
   { title: "an example of several arguments", typed: "/help",                 says: [/\/write \{"path":"src","content":"<content>"\}/, /\/read_lints \{"paths":\["src"\]\}/] },
-  { title: "an unknown command",             typed: "/gerp TODO",             says: [/no command \/gerp/, /Did you mean \/grep/] },
-  { title: "a command unlike any",           typed: "/deploy-everything now", says: [/no command \/deploy-everything\. \/help/] },
-  { title: "an unknown second command",      typed: "/ls a\n/lss b",          says: [/no command \/lss/, /\/ls/] },
+  { title: "an unknown command",             typed: "/gerp TODO",             says: [/Unknown command \/gerp/, /Did you mean \/grep/] },
+  { title: "a command unlike any",           typed: "/deploy-everything now", says: [/Unknown command \/deploy-everything\. \/help/] },
+  { title: "an unknown second command",      typed: "/ls a\n/lss b",          says: [/Unknown command \/lss/, /\/ls/] },
   { title: "a missing argument",             typed: "/grep",                  says: [/\/grep needs pattern/, /\/grep TODO/] },
   { title: "two missing arguments",          typed: "/write",                 says: [/\/write needs path and content/] },
   { title: "a name twice",                   typed: '/ls {"path":"a","p\\u0061th":"b"}', says: [/JSON after \/ls cannot be read: .*same name twice/] },
@@ -90,7 +90,7 @@ const ANSWERED = [
 ] as const;
 
 for (const { title, typed, says } of ANSWERED) {
-  test(`${title} gets an answer that says what can be typed`, async () => {
+  test(`${title} is answered with usage help`, async () => {
     const reply = await ask(typed);
     expect(reply.kind).toBe("final");
     for (const each of says) expect(reply.kind === "final" && reply.text).toMatch(each);
@@ -135,14 +135,14 @@ const SHOWN = [
   { title: "what the call printed",          typed: "/ls src", results: [ok({ stdout: "a\nb/\n" })],                    answer: "a\nb/" },
   { title: "warnings below it",              typed: "/ls src", results: [ok({ stdout: "a\n", stderr: "b: closed\n" })], answer: "a\nb: closed" },
   { title: "data where nothing is printed",  typed: "/status", results: [ok({ data: { up: true } })],                   answer: '{"up":true}' },
-  { title: "that there is nothing to show",  typed: "/status", results: [ok({})],                                       answer: "Done; there is nothing to show" },
+  { title: "that there is nothing to show",  typed: "/status", results: [ok({})],                                       answer: "Done; no output" },
   { title: "that nothing was found",         typed: "/ls src", results: [ok({ data: { path: ".", entries: [], complete: true } })], answer: "Nothing found" },
   { title: "what the tool says of it",       typed: "/grep x", results: [ok({ data: { matches: [], summary: "No match" } })], answer: "No match" },
-  { title: "nothing of a silent command",    typed: "/bash x", results: [ok({ data: { exit_code: 0, sandbox: "bwrap" } })], answer: "Done; there is nothing to show" },
+  { title: "nothing of a silent command",    typed: "/bash x", results: [ok({ data: { exit_code: 0, sandbox: "bwrap" } })], answer: "Done; no output" },
   { title: "what changed, and its undo",     typed: "/bash x", results: [changed(["a", "b"], "undo_1")],                answer: "Changed: a, b (undo_id: undo_1)" },
   { title: "how many more changed",          typed: "/bash x", results: [changed("a b c d e f g h i j k l".split(" "))],    answer: "Changed: a, b, c, d, e, f, g, h, i, j and 2 more" },
-  { title: "how to go on",                   typed: "/ls src", results: [ok({ stdout: "a\n", next_page_cursor: "k" })], answer: 'a\nThere is more: /ls {"path":"src","cursor":"k"}' },
-  { title: "where the rest is",              typed: "/bash x", results: [ok({ stdout: "a", storage_ref: "observations/1.txt" })], answer: "a\nThe whole output is kept as observations/1.txt" },
+  { title: "how to go on",                   typed: "/ls src", results: [ok({ stdout: "a\n", next_page_cursor: "k" })], answer: 'a\nMore results: /ls {"path":"src","cursor":"k"}' },
+  { title: "where the rest is",              typed: "/bash x", results: [ok({ stdout: "a", storage_ref: "observations/1.txt" })], answer: "a\nFull output: observations/1.txt" },
   { title: "code, message and hint",         typed: "/ls x",   results: [failed({ ...ok({}), payload: null })],         answer: `NotFound: Cannot list "x": it is not there\nHint: ${ERRORS.NotFound.hint}` },
   { title: "output before the error",        typed: "/ls x",   results: [failed(ok({ stdout: "half", exit_code: 2 }))], answer: `half\nNotFound: Cannot list "x": it is not there\nHint: ${ERRORS.NotFound.hint}` },
   { title: "which output is whose",          typed: "/ls a\n/ls b", results: [ok({ stdout: "1" }), ok({ stdout: "2" })], answer: '/ls {"path":"a"}\n1\n\n/ls {"path":"b"}\n2' },
@@ -158,7 +158,7 @@ for (const { title, typed, results, answer } of SHOWN) {
 const WITH_OTHERS = [
   { title: "a command of the user's own",  own: "/ls src",        calls: [{ name: "ls", arguments: { path: "src" } }] },
   { title: "a command over several lines", own: "/bash a\nb",     calls: [{ name: "bash", arguments: { cmd: "a\nb" } }] },
-  { title: "words that are no command",    own: "please do this", calls: [] },
+  { title: "text without a command",        own: "please do this", calls: [] },
   { title: "no words at all",              own: "",               calls: [] },
 ] as const;
 

@@ -6,7 +6,7 @@ import type { ModelProvider, ModelReply, ModelRequest } from "../provider.ts";
 import { FILES, ownWords, quotedUnder } from "../prompt/quoted.ts";
 import { changesText, errorText, outputText } from "../prompt/result-text.ts";
 
-/** No model at all: `/ls src` becomes a call, and what the call gave becomes the answer (spec 4, The loop). */
+/** Works without a model: `/ls src` becomes a call, and its result becomes the answer (spec 4, The loop). */
 export function createDirectProvider(): ModelProvider {
   return { name: "direct", wants_all_tools: true, complete: async (request) => answer(request) };
 }
@@ -14,7 +14,7 @@ export function createDirectProvider(): ModelProvider {
 function answer({ messages, tools, purpose }: ModelRequest): ModelReply {
   if (purpose === "reverse_thinking" || purpose === "summary") {
     const what = purpose === "summary" ? "a summary" : "a verdict";
-    throw new ToolError("ModelFailed", `There is no model to ask for ${what}; set AUTONOUS_MODEL`);
+    throw new ToolError("ModelFailed", `No model is set to ask for ${what}; set AUTONOUS_MODEL`);
   }
   const at = messages.findLastIndex((message) => message.role === "user");
   const text = messages[at]?.text ?? "";
@@ -27,7 +27,7 @@ function answer({ messages, tools, purpose }: ModelRequest): ModelReply {
   return reply([], showResults(typed.calls, results));
 }
 
-/** Whoever sent files is told where they are. */
+/** If files came with the message, lists their paths. */
 function notRun(text: string): string {
   const files = quotedUnder(text, FILES);
   return files.length === 0
@@ -35,11 +35,11 @@ function notRun(text: string): string {
     : `${files.join("\n")}\nTo use a file, write a command; /help lists the commands.`;
 }
 
-/** Commands in what others wrote are never read: `ownWords` leaves them out. */
+/** Commands in text of others are never run: `ownWords` removes that text. */
 const NOT_RUN =
-  "Forwarded and quoted text is data and was not run. To use it, write a command of your own; /help lists the commands.";
+  "Forwarded and quoted text is data and was not run. To use it, write a command yourself; /help lists the commands.";
 
-/** Nobody was asked, so nothing was used. */
+/** No model was asked. */
 const NO_USAGE = { input_tokens: 0, output_tokens: 0 };
 
 function reply(calls: readonly ParsedCall[], answer: string): ModelReply {
@@ -62,21 +62,21 @@ function showResult(call: ParsedCall | undefined, result: ToolCallResult): strin
   if (error !== null) lines.push(errorText(error));
   const cursor = payload?.next_page_cursor;
   if (cursor !== undefined && call !== undefined) {
-    lines.push(`There is more: ${commandOf({ ...call, arguments: { ...call.arguments, cursor } })}`);
+    lines.push(`More results: ${commandOf({ ...call, arguments: { ...call.arguments, cursor } })}`);
   } else if (payload?.storage_ref !== undefined) {
-    lines.push(`The whole output is kept as ${payload.storage_ref}`);
+    lines.push(`Full output: ${payload.storage_ref}`);
   }
   lines.push(changesText(result));
   const text = lines.filter((line) => line !== "").join("\n");
-  return text === "" ? "Done; there is nothing to show" : text;
+  return text === "" ? "Done; no output" : text;
 }
 
-/** What a person is told of a call that printed nothing; undefined where its data has to be shown. */
+/** Text for a call without output; undefined if its data must be shown. */
 function textWithoutOutput({ payload }: ToolCallResult): string | undefined {
   if (payload === null || payload.stdout !== "" || payload.stderr !== "") return undefined;
   const data = Object(payload.data) as Readonly<Record<string, unknown>>;
   if (typeof data["summary"] === "string") return data["summary"];
-  if ("exit_code" in data) return ""; // a command that ended well and had nothing to say
+  if ("exit_code" in data) return ""; // a successful command without output
   const lists = Object.values(data).filter((value) => Array.isArray(value));
   return lists.length > 0 && lists.every((list) => list.length === 0) ? "Nothing found" : undefined;
 }

@@ -63,8 +63,8 @@ for (const step of [{ fault: "hang" }, { text: "x", delay_ms: 3_600_000 }]) {
 const REFUSED = [
   { title: "no JSON",                  content: "[{",                                              says: [/JSON/] },
   { title: "no array",                 content: { reply: {} },                                     says: [/expected array/] },
-  { title: "a step that says nothing", content: [{ text: "x" }, {}],                               says: [/1: has to have exactly one of/] },
-  { title: "a step that says two things", content: [{ text: "x", reply: {} }],                     says: [/0: has to have exactly one of/] },
+  { title: "a step that says nothing", content: [{ text: "x" }, {}],                               says: [/1: must have exactly one of/] },
+  { title: "a step that says two things", content: [{ text: "x", reply: {} }],                     says: [/0: must have exactly one of/] },
   { title: "a fault with a reply",     content: [{ fault: "error", text: "x" }],                   says: [/0: has no reply/] },
   { title: "a message without a fault", content: [{ text: "x", message: "y" }],                    says: [/0: has a "message" without/] },
   { title: "several problems",         content: [{ fault: "burn" }, { reply: { tool_calls: [{ name: 1 }] } }, { txt: "x" }], says: [/0\.fault/, /1\.reply\.tool_calls\.0\.name/, /1\.reply\.tool_calls\.0\.arguments/, /txt/] },
@@ -90,7 +90,7 @@ for (const setting of ["", "gpt", "script:", "Direct", "anthropic:claude"]) {
 test("a script that is not there is refused", async () => {
   await expect(createProvider("script:/nowhere/at/all.json")).rejects.toMatchObject({
     code: "InvalidArguments",
-    message: /there is no such file/,
+    message: /file not found/,
     hint: /script:<file>/,
   });
 });

@@ -1,20 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { parseStrictJson, ToolError } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { parseStrictJson } from "@autonous/runtime/internal";
 import { z } from "zod";
 import { syntaxReason } from "../calls/json-syntax.ts";
 import type { ModelProvider, ModelReply } from "../provider.ts";
 
-/** An answer in the plain JSON protocol. Replies that break it are given as `text`. */
+/** A reply in the plain JSON protocol. Use `text` for invalid replies. */
 const reply = z.strictObject({
   tool_calls: z.array(z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()) })).optional(),
   final_answer: z.string().optional(),
 });
 
-/** One model round: a reply, any text, or a fault. A reply that is cut off (`length`) may have its text or reply beside it. */
+/** One model round: a reply, any text, or a fault. A truncated reply (`length`) may also have a text or reply. */
 const step = z
   .strictObject({
-    /** Not a round of the task: the answer whenever this is asked for. */
+    /** Not a round of the task: the answer to every request with this purpose. */
     for: z.enum(["reverse_thinking", "summary"]).optional(),
     reply: reply.optional(),
     text: z.string().optional(),
@@ -25,7 +26,7 @@ const step = z
   .superRefine((given, context) => {
     const replies = [given.reply, given.text].filter((each) => each !== undefined).length;
     if (given.fault === undefined && replies !== 1)
-      context.addIssue('has to have exactly one of "reply", "text" and "fault"');
+      context.addIssue('must have exactly one of "reply", "text" and "fault"');
     if (given.fault === "length" && replies > 1) context.addIssue('may have one of "reply" and "text"');
     if ((given.fault === "error" || given.fault === "hang") && replies > 0) {
       context.addIssue(`has no reply, since its fault is "${given.fault}"`);
@@ -37,12 +38,12 @@ const script = z.array(step);
 type Step = z.infer<typeof step>;
 
 const CUT_OFF_TEXT = '{"tool_calls":[{"name":"';
-/** The longest that a timer can wait: some 25 days. */
+/** Maximum timer delay: about 25 days. */
 const LONGEST_MS = 2_147_483_647;
 
 /**
- * Replies and faults from a JSON file, for tests and demonstrations. Which step is next follows from the request alone,
- * so a run that is taken up again goes on where it was. Throws `InvalidArguments` with every problem of the file.
+ * Replies and faults from a JSON file, for tests and demos. The request alone determines the next step, so a resumed
+ * run continues where it was. Throws `InvalidArguments` with all problems of the file.
  */
 export async function loadScriptProvider(path: string): Promise<ModelProvider> {
   const all = await readScript(resolve(path), path);
@@ -79,8 +80,8 @@ async function readText(file: string, path: string): Promise<string> {
     return await readFile(file, "utf8");
   } catch (error) {
     const { code = "it cannot be read" } = error as NodeJS.ErrnoException;
-    const reason = code === "ENOENT" ? "there is no such file" : code;
-    const details = { path, hint: "Name a file that can be read, as script:<file>." };
+    const reason = code === "ENOENT" ? "file not found" : code;
+    const details = { path, hint: "Use script:<file> with a readable file." };
     throw new ToolError("InvalidArguments", `Cannot use the script "${path}": ${reason}`, details, error);
   }
 }

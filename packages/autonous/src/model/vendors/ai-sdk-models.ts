@@ -13,26 +13,26 @@ interface ServedModel extends Access {
 interface KindRow {
   readonly access: AccessName;
   readonly wire: WireName;
-  /** Marks what the provider is to keep for the next request, where it wants to be told. */
+  /** Marks what the provider should cache for the next request, if it needs marks. */
   readonly cacheMark?: SharedV4ProviderOptions;
-  /** It takes a result's failure apart from its text; others would be sent JSON around the same words. */
+  /** It accepts a failure flag for results; for others the library would wrap the same text in JSON. */
   readonly marksErrors?: true;
   readonly providerOptions?: SharedV4ProviderOptions;
-  /** Its models take images. Of a server of one's own that is not known, and most refuse what they cannot read. */
+  /** Its models accept images. Unknown for self-hosted servers, and most reject what they cannot read. */
   readonly takesImages?: true;
-  /** Loads the package, once it is used and no other. */
+  /** Loads only the package that is used. */
   create(served: ServedModel): Promise<LanguageModelV4>;
 }
 
-/** Some servers want any key, and the library wants one of every server. */
+/** Some servers require any key, and the library always requires one. */
 const NO_KEY = "none";
 
-/** A blank variable counts as not set. The packages read theirs while they are loaded, and throw on a blank one. */
+/** A blank variable counts as not set: the packages read their variables when loaded, and throw on a blank one. */
 function dropBlank(variable: string): void {
   if (process.env[variable]?.trim() === "") delete process.env[variable];
 }
 
-/** Each kind of model server. Nothing is kept at the provider's: what it wants back goes along, encrypted by itself. */
+/** The kinds of model servers. No state is stored at the provider: it sends encrypted state that we send back. */
 export const KINDS = {
   anthropic: {
     access: "anthropic",
@@ -40,7 +40,7 @@ export const KINDS = {
     takesImages: true,
     cacheMark: { anthropic: { cacheControl: { type: "ephemeral" } } },
     marksErrors: true,
-    // Nobody watches arguments while they are written, and servers that speak the same language do not know the word.
+    // Streamed arguments are not shown, and compatible servers do not know this option.
     providerOptions: { anthropic: { toolStreaming: false } },
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
       dropBlank("ANTHROPIC_BASE_URL");

@@ -6,7 +6,7 @@ import type { Message } from "../provider.ts";
 
 const TOLD = new Set(["reasoning_content", "reasoning", "reasoning_details"]);
 
-/** What each assistant message tells of reasoning. */
+/** The reasoning fields of each assistant message. */
 function reasoningIn(messages: readonly Json[]): readonly Json[] {
   return messages
     .filter(({ role }) => role === "assistant")
@@ -34,7 +34,7 @@ const VENDORS = [
   { title: "Groq refuses members that it does not know",                     path: "groq/v1",       model: "m",                 came: content, back: [{}, {}, {}] },
   { title: "Groq takes reasoning",                                           path: "groq/v1",       model: "openai/gpt-oss-20b", came: plain,  back: [plain, {}, {}] },
   { title: "Mistral refuses members that it does not know",                  path: "mistral/v1",    model: "magistral-medium",  came: content, back: [{}, {}, {}] },
-  { title: "OpenRouter gets it as reasoning where there are no details",     path: "openrouter/v1", model: "deepseek/deepseek-v3.2", came: plain, back: [plain, {}, plain] },
+  { title: "OpenRouter gets it as reasoning without details",                path: "openrouter/v1", model: "deepseek/deepseek-v3.2", came: plain, back: [plain, {}, plain] },
   { title: "OpenRouter's Claude gets none without its signature",            path: "openrouter/v1", model: "anthropic/claude-sonnet-4.5", came: plain, back: [{}, {}, {}] },
   { title: "xAI gets none",                                                  path: "xai/v1",        model: "grok-4",            came: content, back: [{}, {}, {}] },
   { title: "Google's chat format gets none",                                 path: "google/v1",     model: "gemini-3-pro",      came: content, back: [{}, {}, {}] },
@@ -51,7 +51,7 @@ for (const { title, path, model, came, back } of VENDORS) {
     ];
     const { asked } = await playRounds(answers, { path, model });
     expect(reasoningIn(sentMessages(asked[3]))).toEqual(back);
-    // What was said once is said the same way again; marks for the cache move on.
+    // Earlier messages are sent unchanged; only cache marks move.
     const [before, now] = [asked[2], asked[3]].map((each) =>
       sentMessages(each).map((message) => JSON.stringify(message).replaceAll(/,"cache_control":\{[^}]*\}/g, "")),
     );
@@ -132,7 +132,7 @@ for (const { title, came, back } of DETAILS) {
   }
 }
 
-test("a detail whose id came before is told once, for an id may not come twice", async () => {
+test("a detail with a repeated id is sent once, because ids must be unique", async () => {
   const same = { reasoning_details: [hidden("aaa", { id: "rs_1" })] };
   const { asked } = await playRounds(
     [replies([same], ["call_1"]), replies([same], ["call_2"]), replies([{ content: "." }])],

@@ -4,22 +4,22 @@ import type { Vendor, Vendors } from "./vendors.ts";
 import { recordOf } from "../json-values.ts";
 import type { Json } from "../json-values.ts";
 
-/** What of a reply's reasoning goes back in chat format, where there is no standard for it. */
+/** Which reasoning is sent back in chat format, which has no standard for it. */
 interface ReasoningRule {
   readonly when: "always" | "with_calls" | "never";
-  /** Where the record does not say in which member it came. */
+  /** The field to use if the original one was not recorded. */
   readonly field?: ReasoningField;
-  /** The only member that the server takes; it refuses requests with others. */
+  /** The only field that the server accepts; it rejects requests with others. */
   readonly only?: ReasoningField;
-  /** Stands where there is none: the server refuses a reply without it. */
+  /** Sent if a reply has no reasoning: the server rejects replies without it. */
   readonly missing?: { readonly text: string; readonly on: "calls" | "all" };
 }
 
-/** The model continues its reasoning after its calls. Sent in the member in which it came. */
+/** The model continues its reasoning after its calls. Sent in the original field. */
 const OTHERS: ReasoningRule = { when: "with_calls", field: "reasoning_content" };
 const NEVER: ReasoningRule = { when: "never" };
 
-/** By the server, where that decides: some refuse members that they do not know. */
+/** By server, if that decides: some reject unknown fields. */
 // oxfmt-ignore
 const SERVERS: Partial<Record<Vendor, ReasoningRule>> = {
   openai:     NEVER,
@@ -33,12 +33,14 @@ const SERVERS: Partial<Record<Vendor, ReasoningRule>> = {
   openrouter: { when: "always", field: "reasoning" },
 };
 
-/** By the maker of the model, behind any other server. */
+/** By maker of the model, on any other server. */
 // oxfmt-ignore
 const MAKERS: Partial<Record<Vendor, ReasoningRule>> = {
-  // "The reasoning_content in the thinking mode must be passed back": of all replies of a turn with calls, from then on.
+  // "The reasoning_content in the thinking mode must be passed back": of all replies of a turn with calls, from then
+  // on.
   deepseek:  { when: "always", field: "reasoning_content", missing: { text: "", on: "all" } },
-  // "thinking is enabled but reasoning_content is missing in assistant tool call message". Some releases want a sign in it.
+  // "thinking is enabled but reasoning_content is missing in assistant tool call message". Some releases want a sign in
+  // it.
   kimi:      { when: "always", field: "reasoning_content", missing: { text: " ", on: "calls" } },
   zai:       { when: "always", field: "reasoning_content" },
   minimax:   { when: "always", field: "reasoning_content" },
@@ -49,7 +51,7 @@ export function reasoningRule({ server, maker }: Vendors): ReasoningRule {
   return SERVERS[server] ?? MAKERS[maker] ?? OTHERS;
 }
 
-/** Makers that sign their reasoning: without `reasoning_details`, which hold the signature, they refuse it. */
+/** Makers that sign their reasoning and reject it without `reasoning_details`, which contain the signature. */
 const SIGNING: ReadonlySet<Vendor> = new Set<Vendor>(["anthropic", "openai", "google"]);
 
 interface Replied {
@@ -58,11 +60,11 @@ interface Replied {
   readonly hasCalls: boolean;
 }
 
-/** Builds the members of assistant messages that hold the model's reasoning. One for each request. */
+/** Builds the reasoning fields of assistant messages. One instance per request. */
 export class ChatReasoningWriter {
   readonly #vendors: Vendors;
   readonly #rule: ReasoningRule;
-  /** Ids of details: no id may come twice in a request, and some servers give the same one again. */
+  /** Ids of details: they must be unique per request, but some servers repeat them. */
   readonly #ids = new Set<string>();
 
   constructor(vendors: Vendors) {
@@ -87,7 +89,7 @@ export class ChatReasoningWriter {
     };
   }
 
-  /** Not where details say the same, with signatures; OpenRouter wants one of both. */
+  /** Not if signed details have the same content: OpenRouter requires only one of them. */
   #isSaid({ reasoning_details: details = [], reasoning_field: field }: ProviderParts): boolean {
     const { server, maker } = this.#vendors;
     if (server === "openrouter") return details.length === 0 && !SIGNING.has(maker);
@@ -99,7 +101,7 @@ export class ChatReasoningWriter {
     { text, field: came }: { readonly text: string; readonly field: ReasoningField | undefined },
   ): Record<string, JSONValue> {
     const { only, missing, field: usual = "reasoning_content" } = this.#rule;
-    // Whoever refuses a reply without its member reads no parts of content.
+    // Servers that require the field do not read content parts.
     const field = came === undefined || (came === "content" && missing !== undefined) ? usual : came;
     if (reasoning === "" || (only !== undefined && field !== only && field !== "both")) return {};
     if (field !== "content") {
@@ -113,7 +115,7 @@ export class ChatReasoningWriter {
   #details(given: readonly unknown[]): readonly unknown[] {
     return given.filter((detail) => {
       const { id, format, type, signature } = detail as Readonly<Record<string, unknown>>;
-      // Claude refuses reasoning without its signature, as a reply that broke off or was cut leaves it.
+      // Claude rejects unsigned reasoning, which truncated replies contain.
       if (format === "anthropic-claude-v1" && type === "reasoning.text" && !signature) return false;
       if (typeof id !== "string" || id === "") return true;
       const isNew = !this.#ids.has(`${String(type)} ${id}`);
@@ -129,19 +131,19 @@ const NAMES = {
   both: ["reasoning_content", "reasoning"],
 };
 
-/** Under which name the metadata of a finished stream holds what is read here. */
+/** Key of this data in the metadata of a finished stream. */
 const METADATA = "chat_reasoning";
 
-/** What a finished stream said about its reasoning, besides its text. */
+/** Reasoning data of a finished stream, other than its text. */
 export function readChatReasoning(metadata: SharedV4ProviderMetadata | undefined): ChatReasoning {
   return metadata?.[METADATA] ?? {};
 }
 
-/** Reads from the pieces of a stream what the library leaves out. */
+/** Extracts data from stream chunks that the library ignores. */
 export class ChatReasoningReader {
   #field: ReasoningField | undefined;
   readonly #details: Json[] = [];
-  /** Details that grow, by type and index: where they stand. */
+  /** Positions of growing details, by type and index. */
   readonly #open = new Map<string, number>();
 
   take(chunk: unknown): void {
@@ -160,7 +162,7 @@ export class ChatReasoningReader {
     return { [METADATA]: about as SharedV4ProviderMetadata[string] };
   }
 
-  /** Text comes in pieces, with its signature at the end; what is encrypted comes at once. */
+  /** Text arrives in pieces, with its signature at the end; encrypted data arrives at once. */
   #add(detail: Json): void {
     const { type, index, id } = detail;
     if (typeof type !== "string") return;
@@ -190,7 +192,7 @@ function joined(before: Json, more: Json): Json {
 
 const FIELDS: readonly ReasoningField[] = ["reasoning_content", "reasoning", "both", "content"];
 
-/** The member of a piece of a reply that holds its reasoning. The reader of the stream notes it as `reasoning_field`. */
+/** The field of a chunk that contains reasoning. The stream reader stores it as `reasoning_field`. */
 export function reasoningField({
   reasoning_content: first,
   reasoning: second,

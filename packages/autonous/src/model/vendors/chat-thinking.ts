@@ -2,13 +2,13 @@ import type { JSONObject } from "@ai-sdk/provider";
 import type { Effort, ModelSettings } from "./model-settings.ts";
 import type { Vendor, Vendors } from "./vendors.ts";
 
-/** How thinking is set on a server with chat format. A missing member: the server has no known option for it. */
+/** How thinking is configured on a server with chat format. A missing field: no known option. */
 interface ThinkingRow {
   readonly on?: JSONObject;
   readonly off?: JSONObject;
   readonly budget?: (tokens: number) => JSONObject;
   readonly effort?: (effort: Effort) => JSONObject;
-  /** Those that it takes. Default: it is left to the server. */
+  /** Accepted efforts. Default: the server decides. */
   readonly efforts?: readonly Effort[];
 }
 
@@ -20,7 +20,7 @@ const template = (values: JSONObject): JSONObject => ({ chat_template_kwargs: va
 const BY_EFFORT: ThinkingRow = { on: {}, off: effort("none"), effort };
 const GPT_OSS: ThinkingRow = { on: {}, effort, efforts: ["low", "medium", "high"] };
 
-/** By the server, where it has a way of its own for all models. */
+/** By server, if it has one option for all models. */
 // oxfmt-ignore
 const SERVERS: Partial<Record<Vendor, ThinkingRow>> = {
   openrouter: { on: { reasoning: { enabled: true } }, off: { reasoning: { enabled: false } }, budget: (max_tokens) => ({ reasoning: { max_tokens } }), effort: (value) => ({ reasoning: { effort: value } }) },
@@ -41,7 +41,7 @@ const SERVERS: Partial<Record<Vendor, ThinkingRow>> = {
   openai:     BY_EFFORT,
 };
 
-/** By the maker of the model, on servers that give these values to the model's template; gateways pass on the others. */
+/** By maker of the model, on servers that pass these values to the model's template; gateways forward the others. */
 // oxfmt-ignore
 const MAKERS: Partial<Record<Vendor, ThinkingRow>> = {
   deepseek:  { on: { ...typed("enabled"), ...template({ thinking: true }) }, off: { ...typed("disabled"), ...template({ thinking: false }) }, effort },
@@ -64,7 +64,7 @@ function rowOf({ server, maker }: Vendors): ThinkingRow {
   return SERVERS[server] ?? MAKERS[maker] ?? OTHERS;
 }
 
-/** Members of the request, or why they cannot be said. */
+/** Fields of the request, or why the settings cannot be expressed. */
 export function chatThinking(
   vendors: Vendors,
   { thinking = "auto", effort: asked }: Pick<ModelSettings, "thinking" | "effort">,

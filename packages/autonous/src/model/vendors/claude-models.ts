@@ -1,8 +1,8 @@
 import type { Effort } from "./model-settings.ts";
 
-/** What is known of a family of Claude. */
+/** Facts about a Claude model family. */
 export interface ClaudeRow {
-  /** The longest reply that it gives. */
+  /** Maximum reply length. */
   readonly reply: number;
   readonly efforts: readonly Effort[];
   /** `budget`: a number of tokens. `adaptive`: the model decides. `either`: both are possible. */
@@ -13,7 +13,7 @@ export interface ClaudeRow {
 
 const ALL: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
 
-/** The first row that fits counts. */
+/** The first matching row wins. */
 // oxfmt-ignore
 const CLAUDES: readonly (ClaudeRow & { readonly model: RegExp })[] = [
   { model: /claude-(?:sonnet|opus)-5-5|claude-fable-5/,         reply: 128_000, efforts: ALL,                              thinks: "adaptive", staysOn: true },
@@ -29,7 +29,7 @@ const CLAUDES: readonly (ClaudeRow & { readonly model: RegExp })[] = [
   { model: /claude-/,                                           reply: 128_000, efforts: ALL,                              thinks: "either" },
 ];
 
-/** Undefined of models that are not Claude. Gateways write `anthropic/claude-sonnet-4.5` and `us.anthropic.claude-…`. */
+/** Undefined for models other than Claude. Gateways write `anthropic/claude-sonnet-4.5` and `us.anthropic.claude-…`. */
 export function claudeRow(model: string): ClaudeRow | undefined {
   const name = model.toLowerCase().replaceAll(/[.@]/g, "-");
   return CLAUDES.find((row) => row.model.test(name));

@@ -2,9 +2,9 @@ import type { LanguageModelV4, LanguageModelV4Prompt, SharedV4ProviderOptions } 
 import { ChatReasoningReader } from "./chat-reasoning.ts";
 import type { Vendors } from "./vendors.ts";
 
-/** The name under which members of the request are given to the library. */
+/** Key for extra request fields in the library. */
 export const CHAT = "compatible";
-/** The name under which the library looks for members of messages. */
+/** Key for extra message fields in the library. */
 const MEMBERS = "openaiCompatible";
 
 interface Served {
@@ -15,7 +15,7 @@ interface Served {
   readonly vendors: Vendors;
 }
 
-/** A model behind a server that speaks OpenAI's chat format, with what the library leaves out of it. */
+/** A model on a server with OpenAI's chat format, with features that the library lacks. */
 export async function createCompatible({ model, key, base_url, fetch, vendors }: Served): Promise<LanguageModelV4> {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const provider = createOpenAICompatible({
@@ -25,7 +25,7 @@ export async function createCompatible({ model, key, base_url, fetch, vendors }:
     fetch,
     includeUsage: true,
     metadataExtractor: {
-      // Nothing is asked for at once.
+      // We only stream.
       extractMetadata: () => Promise.resolve(undefined),
       createStreamExtractor: () => {
         const reader = new ChatReasoningReader();
@@ -37,17 +37,17 @@ export async function createCompatible({ model, key, base_url, fetch, vendors }:
   return provider(model);
 }
 
-/** Members that a message of ours has in the request beside the standard's. */
+/** Non-standard fields of a message in the request. */
 export function chatMembers(members: SharedV4ProviderOptions[string]): SharedV4ProviderOptions {
   return { [MEMBERS]: members };
 }
 
-/** Members of the request beside the standard's. `reasoningEffort` is the library's name for `reasoning_effort`. */
+/** Non-standard fields of the request. `reasoningEffort` is the library's name for `reasoning_effort`. */
 export function chatOptions(options: SharedV4ProviderOptions[string]): SharedV4ProviderOptions {
   return { [CHAT]: options };
 }
 
-/** Claude caches nothing without marks, on any server. Gateways name it `anthropic/claude-…`. */
+/** Claude caches nothing without marks, on any server. Gateways call it `anthropic/claude-…`. */
 export function chatCacheMark({ server, maker }: Vendors, model: string): SharedV4ProviderOptions | undefined {
   if (maker !== "anthropic") return undefined;
   const isGateway = server === "other" && /^(?:anthropic|bedrock|vertex_ai)\//.test(model);
@@ -55,7 +55,7 @@ export function chatCacheMark({ server, maker }: Vendors, model: string): Shared
   return takesMarks ? chatMembers({ cache_control: { type: "ephemeral" } }) : undefined;
 }
 
-/** Marks stand at messages; the library passes on only those of parts. */
+/** Marks are on messages, but the library forwards only those on parts. */
 export function markParts(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   return prompt.map((message) => {
     const { providerOptions } = message;
@@ -73,8 +73,8 @@ function atLast<Part extends object>(parts: readonly Part[], providerOptions: Sh
 type Json = Record<string, unknown>;
 
 /**
- * Marks of messages onto the last part of their content: a server that finds one beside the content never answers. All
- * texts are parts, so that a message that is not marked any more is still the same.
+ * Moves marks of messages to the last part of their content: servers do not answer if the mark is next to the content.
+ * All texts become parts, so that a message is identical with and without a mark.
  */
 function marksOnParts(body: Json): Json {
   const messages = (body["messages"] as readonly Json[]).map((message) => {

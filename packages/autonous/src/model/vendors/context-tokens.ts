@@ -3,7 +3,7 @@ interface WindowRow {
   readonly tokens: number;
 }
 
-/** How much the well-known models take in, by family; the first row that fits counts. Others say it when it is too much. */
+/** Context windows of well-known model families; the first matching row wins. Other models report an overflow. */
 // oxfmt-ignore
 const WINDOWS: readonly WindowRow[] = [
   { model: /^claude-/,             tokens: 200_000 },
@@ -14,7 +14,7 @@ const WINDOWS: readonly WindowRow[] = [
   { model: /^gemini-/,             tokens: 1_000_000 },
 ];
 
-/** How many tokens fit into a model, where that is known. */
+/** Context window of a model, if known. */
 export function contextTokens(model: string): number | undefined {
   return WINDOWS.find((row) => row.model.test(model))?.tokens;
 }

@@ -3,27 +3,27 @@ import { inputTokens } from "./output-limits.ts";
 import { vendorsOfName } from "./vendors.ts";
 import type { Vendor } from "./vendors.ts";
 
-/** Servers that read as much of a prompt as fits their window and say nothing of the rest. */
+/** Servers that silently truncate a prompt to their context window. */
 const CUTTING: ReadonlySet<Vendor> = new Set<Vendor>(["ollama", "lmstudio", "llamacpp", "other"]);
-/** `inputTokens` counts 3 bytes for a token, and hardly any text has more than 8. */
+/** `inputTokens` counts 3 bytes per token, and hardly any text has more than 8. */
 const LEAST_SHARE = 3 / 8;
-/** What is counted lower is not a window, but what was new to the server. */
+/** A lower count is not a context window, but the part that was not cached. */
 const LEAST_WINDOW = 1024;
 
-/** What to do about the window of Ollama. */
+/** How to raise the context window of Ollama. */
 export const OLLAMA_HINT =
   "Ollama reads only the last 4096 tokens of a request by default: start it with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx for the model, and set AUTONOUS_CONTEXT_TOKENS to the same number";
 
 interface CountedPrompt {
   readonly request: ModelRequest;
   readonly usage: ModelUsage | undefined;
-  /** Its count does not grow with the request any more: nothing else can be meant. */
+  /** The count no longer grows with the request, which proves truncation. */
   readonly isSure: boolean;
 }
 
 /**
- * What the user is told where a server counted far fewer tokens than it was sent: it cut the prompt, mostly at its
- * beginning, where the instructions and the task stand.
+ * Warning for the user if a server counted far fewer tokens than it was sent: it truncated the prompt, mostly at the
+ * start, where the instructions and the task are.
  */
 export function cutPromptNotice(name: string, { request, usage, isSure }: CountedPrompt): string | undefined {
   if (usage === undefined || !name.startsWith("compatible")) return undefined;

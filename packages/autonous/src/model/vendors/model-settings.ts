@@ -1,16 +1,16 @@
-/** `auto`: the model's own default. A number: at most this many tokens. */
+/** `auto`: the model's default. A number: at most this many tokens. */
 type Thinking = "auto" | "off" | "on" | number;
 export type Effort = "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** How one model is asked. What is left out is the model's, or the provider's, own default. */
+/** Settings of one model. Omitted ones use the default of the model or provider. */
 export interface ModelSettings {
-  /** The longest reply, thinking included. */
+  /** Maximum reply length, including thinking. */
   readonly max_output_tokens?: number;
   readonly thinking?: Thinking;
   readonly effort?: Effort;
-  /** How much fits into a request with its reply, where the provider does not say or says too much. */
+  /** Context window for request and reply, if the provider does not report it or reports too much. */
   readonly context_tokens?: number;
-  /** How long to wait for the first byte of a reply, and between bytes. */
+  /** Timeouts for the first byte of a reply, and between bytes. */
   readonly model_first_byte_seconds?: number;
   readonly model_idle_seconds?: number;
 }

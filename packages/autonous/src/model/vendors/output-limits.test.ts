@@ -28,7 +28,7 @@ const WORDS: readonly { says: string; gives: number }[] = [
 ];
 
 for (const [index, { says, gives }] of WORDS.entries()) {
-  test(`a reply that is too long to be asked for is asked for again in the length that is named: ${says.slice(0, 60)}`, async () => {
+  test(`a rejected reply length is replaced by the length that the server names: ${says.slice(0, 60)}`, async () => {
     const { asked, replies: got } = await playRounds([replies([{ content: "Yes." }])], {
       path: "v1",
       model: `words-${index}`,
@@ -40,7 +40,7 @@ for (const [index, { says, gives }] of WORDS.entries()) {
   });
 }
 
-test("the length that was named is remembered for the model", async () => {
+test("the named length is remembered for the model", async () => {
   const server = await startModelServer([
     error("supports at most 16384 completion tokens"),
     replies([{ content: "." }]),
@@ -54,7 +54,7 @@ test("the length that was named is remembered for the model", async () => {
   expect(limits(server.asked)).toEqual([50_000, 16_384, 16_384]);
 });
 
-test("a model that takes the limit under its newer name only gets it so", async () => {
+test("a model that accepts the limit only under its newer name gets that name", async () => {
   const says =
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
   const { asked } = await playRounds([replies([{ content: "." }])], {
@@ -101,7 +101,7 @@ const LEFT: readonly { title: string; says: string }[] = [
 ];
 
 for (const [index, { title, says }] of LEFT.entries()) {
-  test(`a request is not asked again in another length: ${title}`, async () => {
+  test(`a request is not retried with another length: ${title}`, async () => {
     const server = await startModelServer([error(says)]);
     const settings = { max_output_tokens: 64_000 };
     const provider = await createProvider(`compatible:left-${index}@${server.url}`, {}, () => settings);
@@ -111,7 +111,7 @@ for (const [index, { title, says }] of LEFT.entries()) {
   });
 }
 
-test("a server that goes on refusing is not asked for ever", async () => {
+test("a server that keeps rejecting is not asked forever", async () => {
   const server = await startModelServer([
     error("max_tokens must be at most 9000"),
     error("max_tokens must be at most 800"),
@@ -124,7 +124,7 @@ test("a server that goes on refusing is not asked for ever", async () => {
   expect(limits(server.asked)).toEqual([50_000, 9000, 800]);
 });
 
-test("a reply leaves room for a long conversation where the window is known", async () => {
+test("the reply length leaves room for a long conversation if the context window is known", async () => {
   const format = FORMATS["anthropic"];
   const server = await startModelServer([stream(format?.answer(".") ?? [])]);
   const environment = format?.environment(server.url) ?? {};

@@ -1,21 +1,21 @@
 import type { Failure } from "../failures/failure.ts";
 import type { ModelRequest } from "../provider.ts";
 
-/** What refusals have taught of one model, for as long as the process lives. */
+/** Limits of one model learned from rejections, for the lifetime of the process. */
 interface Learned {
-  /** The longest reply that may be asked for. */
+  /** Maximum reply length that may be requested. */
   readonly reply?: number;
   /** Input and reply together. */
   readonly window?: number;
-  /** It takes the limit under its newer name only. */
+  /** It accepts the limit only under its newer name. */
   readonly isNewName?: true;
 }
 
 const learned = new Map<string, Learned>();
-/** By server and model; more are forgotten, and learned again. */
+/** Maximum entries; older ones are dropped and learned again. */
 const MOST_LEARNED = 1000;
 
-/** By server and model, as limits differ between servers of the same model. */
+/** By server and model, because limits of a model differ between servers. */
 export interface LimitsOf {
   readonly base_url: string;
   readonly model: string;
@@ -38,18 +38,18 @@ export function wantsNewName(of: LimitsOf): boolean {
 }
 
 interface Wanted {
-  /** The longest reply that the settings or the model allow. */
+  /** Maximum reply length by settings or model. */
   readonly max_tokens: number;
-  /** Input and reply together, where that is known. */
+  /** Input and reply together, if known. */
   readonly window: number | undefined;
-  /** What the request has, rather counted too high than too low. */
+  /** Size of the request, rather over- than underestimated. */
   readonly input: () => number;
 }
 
-/** A reply is asked for in this length at least; where it does not fit, the conversation is too long. */
+/** Minimum reply length to request; if it does not fit, the conversation is too long. */
 const LEAST_REPLY = 8192;
 
-/** The longest reply to ask for: what is wanted, as far as this model gives it and it fits beside the input. */
+/** Reply length to request: the wanted one, limited by the model and by the space left by the input. */
 export function replyTokens(of: LimitsOf, { max_tokens, window: known, input }: Wanted): number {
   const { reply = max_tokens, window: said } = learned.get(keyOf(of)) ?? {};
   const most = Math.min(max_tokens, reply);
@@ -58,10 +58,10 @@ export function replyTokens(of: LimitsOf, { max_tokens, window: known, input }: 
   return Math.min(most, Math.max(window - input(), Math.min(LEAST_REPLY, Math.floor(window / 8))));
 }
 
-/** Prose has about 4, code 3 to 3.5. */
+/** Bytes per token: prose has about 4, code 3 to 3.5. */
 const BYTES_PER_TOKEN = 3;
 
-/** What a request has at most, in tokens. */
+/** Upper estimate of a request's tokens. */
 export function inputTokens({ system, messages, tools }: ModelRequest): number {
   const said = messages.reduce((bytes, message) => bytes + bytesOf(message), Buffer.byteLength(system));
   return Math.ceil((said + Buffer.byteLength(JSON.stringify(tools))) / BYTES_PER_TOKEN);
@@ -75,7 +75,7 @@ function bytesOf(message: ModelRequest["messages"][number]): number {
   return beside.reduce((sum, each) => sum + each, Buffer.byteLength(message.text));
 }
 
-/** By the length that the server names, and once more by what fits beside the input. */
+/** Once to the length named by the server, and once more to the space left by the input. */
 const MOST_SHORTENED = 2;
 
 interface Fitting {
@@ -84,7 +84,7 @@ interface Fitting {
   read(error: unknown): Failure;
 }
 
-/** Asks for a reply, and again for a shorter one where the server refused because of its length alone. */
+/** Requests a reply, and again a shorter one if the server rejected only the reply length. */
 export async function askFitting<Reply>(
   { of, first, read }: Fitting,
   ask: (max_tokens: number | undefined) => Promise<Reply>,
@@ -101,12 +101,12 @@ export async function askFitting<Reply>(
   }
 }
 
-/** Servers count some of the input by estimate. */
+/** Servers estimate parts of the input. */
 const MARGIN = 0.02;
 
 /**
- * A shorter reply to ask for after a refusal that is about its length alone; undefined where that would not help.
- * `sent`: what was asked for, undefined where it was left to the server.
+ * A shorter reply length to request after a rejection because of the length alone; undefined if that would not help.
+ * `sent`: the requested length, undefined if it was left to the server.
  */
 function shorterReply(of: LimitsOf, failure: Failure, sent: number | undefined): number | undefined {
   const { reason } = failure;
@@ -124,7 +124,7 @@ function shorterReply(of: LimitsOf, failure: Failure, sent: number | undefined):
   return reply;
 }
 
-/** "max_tokens and input exceed the limit": a shorter reply may fit where a long one does not. */
+/** "max_tokens and input exceed the limit": a shorter reply may fit. */
 function besideInput(of: LimitsOf, failure: Failure, sent: number | undefined): number | undefined {
   const { limit_tokens: limit, sent_tokens: all, reply_tokens: reply } = failure;
   if (limit === undefined || all === undefined || reply === undefined || reply <= 0) return undefined;
@@ -141,10 +141,10 @@ const ABOUT_REPLY =
   /max[ _]?(?:new[ _]?|output[ _]?|completion[ _]?)?tokens|maximum (?:output |completion |new )?tokens|(?:output|completion) tokens/i;
 const TOO_LONG =
   /at most|less than|lower than|maximum|\bmax\b|range|between|<=|≤|>|exceed|limit|too (?:large|big|high|long)|above|up to|cannot be (?:more|greater|larger)/i;
-/** A limit below this is not one of a reply. */
+/** A smaller number is not a reply limit. */
 const LEAST_LIMIT = 16;
 
-/** The longest reply that a refusal names: of its numbers, the largest that is less than what was sent. */
+/** The reply limit in a rejection: the largest number in it that is less than the requested length. */
 function longestReply(message: string, sent: number): number | undefined {
   if (!ABOUT_REPLY.test(message) || !TOO_LONG.test(message)) return undefined;
   const numbers = [...message.matchAll(/(?<![\w.-])\d[\d,_]{0,14}(?![\w-])/g)].map(([text]) =>

@@ -95,7 +95,7 @@ const OTHERS: readonly (Case & { readonly kind: string })[] = [
 for (const { kind, model, settings, body } of OTHERS) {
   test(`${kind} ${model} is asked with ${JSON.stringify(settings)} as it takes it`, async () => {
     const format = FORMATS[kind];
-    if (format === undefined) throw new Error(`There are no streams for ${kind}`);
+    if (format === undefined) throw new Error(`No streams are defined for ${kind}`);
     const environment = (url: string): NodeJS.ProcessEnv => format.environment(new URL(url).origin);
     const { asked } = await playRounds([stream(format.answer("."))], { path: "", kind, model, settings, environment });
     expect(told(asked[0]?.body)).toEqual(body);
@@ -128,7 +128,7 @@ const REFUSED: readonly { setting: string; settings: ModelSettings; says: RegExp
 ];
 
 for (const { setting, settings, says } of REFUSED) {
-  test(`${setting} with ${JSON.stringify(settings)} is refused before it is asked`, async () => {
+  test(`${setting} with ${JSON.stringify(settings)} is rejected before any request`, async () => {
     const environment = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k" };
     const made = createProvider(setting, environment, () => settings);
     await expect(made).rejects.toMatchObject({

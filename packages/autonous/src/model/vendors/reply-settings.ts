@@ -19,33 +19,35 @@ export interface AskedModel {
   readonly settings: ModelSettings;
 }
 
-/** What is sent to a model besides its prompt. */
+/** Request options other than the prompt. */
 export interface ReplyPlan {
-  /** The longest reply, thinking included. Undefined: the server's own default. */
+  /** Maximum reply length, including thinking. Undefined: the server's default. */
   readonly max_tokens?: number;
-  /** Of it: for thinking, in Anthropic's format. */
+  /** Part of it for thinking, in Anthropic's format. */
   readonly budget_tokens?: number;
   readonly reasoning?: LanguageModelV4CallOptions["reasoning"];
   readonly providerOptions: SharedV4ProviderOptions;
 }
 
-/** For models whose longest reply is not known: longer than most replies. */
+/** For models with an unknown maximum: longer than most replies. */
 const LONG_REPLY = 32_000;
-/** Models in Anthropic's format that are not Claude. */
+/** Models other than Claude in Anthropic's format. */
 const OTHER_MODELS: ClaudeRow = {
   reply: LONG_REPLY,
   efforts: ["low", "medium", "high", "xhigh", "max"],
   thinks: "budget",
 };
-/** Anthropic refuses less. */
+/** Anthropic's minimum. */
 const LEAST_BUDGET = 1024;
-/** Where thinking is turned on for a model that wants a number. */
+/** For thinking "on" with a model that requires a number. */
 const USUAL_BUDGET = 16_000;
 
-/** Servers whose own default is a few thousand tokens, which cuts thinking and long files. */
+/** Servers with a default of a few thousand tokens, which truncates thinking and long files. */
 const SHORT_BY_DEFAULT: ReadonlySet<string> = new Set(["deepseek", "kimi", "fireworks"]);
 
-/** What the settings of a model say in a request. Throws `InvalidArguments` where the model is known not to take them. */
+/**
+ * Turns the settings of a model into request options. Throws `InvalidArguments` if the model is known to reject them.
+ */
 export function planReply(asked: AskedModel): ReplyPlan {
   const { settings } = asked;
   const { max_output_tokens: max, thinking } = settings;
@@ -76,9 +78,9 @@ function planAnthropic(asked: AskedModel): ReplyPlan {
     throw refuse(asked, "thinking cannot be turned off; lower the effort instead");
   if (thinking !== "auto" && thinking !== "off" && thinks === "never") throw refuse(asked, "this model does not think");
   if (typeof thinking === "number" && thinks === "adaptive")
-    throw refuse(asked, "it decides by itself how long it thinks; set effort instead of a thinking budget");
+    throw refuse(asked, "it decides on its own how long it thinks; set effort instead of a thinking budget");
   if (typeof thinking === "number" && row !== undefined && thinking < LEAST_BUDGET)
-    throw refuse(asked, `a thinking budget of ${thinking} is less than ${LEAST_BUDGET}, the least that it takes`);
+    throw refuse(asked, `a thinking budget of ${thinking} is less than ${LEAST_BUDGET}, the minimum`);
   const most = max_output_tokens ?? reply;
   const isAdaptive = thinking === "on" && thinks !== "budget";
   const budget = thinking === "on" ? Math.min(USUAL_BUDGET, Math.floor(most / 2)) : thinking;
@@ -94,7 +96,7 @@ function planAnthropic(asked: AskedModel): ReplyPlan {
   return { max_tokens: reply, ...budgeted, providerOptions: { anthropic: told } };
 }
 
-/** Efforts that families of OpenAI take; of others it is left to the server. `none` turns thinking off. */
+/** Accepted efforts of OpenAI model families; others are left to the server. `none` turns thinking off. */
 // oxfmt-ignore
 const OPENAI_EFFORTS: readonly { readonly model: RegExp; readonly efforts: readonly (Effort | "none")[] }[] = [
   { model: /^(?:gpt-[34]|chatgpt)/,                      efforts: [] },
@@ -116,9 +118,9 @@ function planOpenai(asked: AskedModel): ReplyPlan {
     const what = told === "none" ? "thinking cannot be turned off" : `effort "${told}" is not one of this model's`;
     throw refuse(asked, `${what} (it takes ${known.length === 0 ? "no effort" : known.join(", ")})`);
   }
-  // By a name that it does not know, the library takes a model for one that does not think, and says nothing.
+  // The library silently treats models with unknown names as non-reasoning.
   const forced = /^(?:o\d|gpt-\d)/.test(model) ? {} : { forceReasoning: true, systemMessageMode: "system" };
-  // Else the library asks for a summary too, which OpenAI gives to verified organisations only.
+  // Otherwise the library also requests a summary, which OpenAI gives only to verified organisations.
   return { providerOptions: { openai: { reasoningEffort: told, reasoningSummary: null, ...forced } } };
 }
 
@@ -156,15 +158,15 @@ interface Sent {
   readonly kind: string;
   readonly model: string;
   readonly max_tokens: number | undefined;
-  /** The limit goes under its newer name, which OpenAI's own models insist on. */
+  /** Sends the limit under its newer name, which OpenAI's own models require. */
   readonly isNewName: boolean;
-  /** What the kind sends along with every request. */
+  /** Options that this kind sends with every request. */
   readonly always: SharedV4ProviderOptions | undefined;
-  /** Where the format takes a thinking budget: the request may be thought about. */
+  /** For formats with a thinking budget: whether thinking is possible for this request. */
   readonly mayThink: boolean;
 }
 
-/** A plan in the library's words. */
+/** Converts the options to the library's form. */
 export function callOptions({ budget_tokens, reasoning, providerOptions }: ReplyPlan, sent: Sent): CallOptions {
   const { kind, model, max_tokens, isNewName, always = {}, mayThink } = sent;
   const names = new Set([...Object.keys(always), ...Object.keys(providerOptions)]);
@@ -176,7 +178,7 @@ export function callOptions({ budget_tokens, reasoning, providerOptions }: Reply
   }
   if (budget_tokens === undefined || max_tokens === undefined)
     return { ...think, ...(max_tokens === undefined ? {} : { maxOutputTokens: max_tokens }), providerOptions: merged };
-  // A limit that the server named may be less than what was to be thought; the library adds the two.
+  // A limit named by the server may be below the thinking budget; the library adds the two.
   const budget = Math.min(budget_tokens, max_tokens - LEAST_BUDGET);
   if (!mayThink || budget < LEAST_BUDGET) {
     const { thinking: _, ...rest } = merged["anthropic"] ?? {};
@@ -186,7 +188,7 @@ export function callOptions({ budget_tokens, reasoning, providerOptions }: Reply
   return { maxOutputTokens: max_tokens - budget, providerOptions: { ...merged, anthropic } };
 }
 
-/** Claude with a thinking budget wants the reply whose calls are answered to begin with its thoughts. */
+/** With a thinking budget, Claude requires that a reply with answered calls starts with its thinking. */
 export function beginsWithThought(prompt: LanguageModelV4Prompt): boolean {
   if (prompt.at(-1)?.role !== "tool") return true;
   const last = prompt.findLast(({ role }) => role === "assistant");
@@ -196,7 +198,7 @@ export function beginsWithThought(prompt: LanguageModelV4Prompt): boolean {
 const NEW_NAME = /^(?:openai\/)?(?:o\d(?:-|$)|gpt-[5-9])/;
 
 function refuse({ kind, model }: AskedModel, why: string): ToolError {
-  return new ToolError("InvalidArguments", `Cannot ask the ${kind} model "${model}" as it is set: ${why}`, {
+  return new ToolError("InvalidArguments", `Cannot ask the ${kind} model "${model}" with these settings: ${why}`, {
     model,
     hint: "Change max_output_tokens, thinking or effort of this model (settings, or models in the configuration).",
   });

@@ -6,18 +6,18 @@ import type { ProviderParts } from "../provider-parts.ts";
 import { vendorsOfName } from "./vendors.ts";
 import type { Vendors } from "./vendors.ts";
 
-/** How the history of one request is written for the vendor that gets it. */
+/** How the history of a request is written for a vendor. */
 export interface Habits {
   readonly ids: CallIds;
-  /** Whether the vendor, or its model behind another server, made what this model made. Undefined: its maker is not known. */
+  /** Whether a reply of this model comes from the same vendor, on any server. Undefined: unknown. */
   isOwn(maker: string | undefined): boolean | undefined;
-  /** Stands between results and what the user says, where the vendor refuses the two after one another. */
+  /** Inserted between results and a user message, if the vendor rejects one after the other. */
   readonly bridge?: string;
-  /** What unsigned reasoning needs to be sent; otherwise the format's library leaves it out. */
+  /** Options that unsigned reasoning needs; otherwise the library drops it. */
   readonly unsigned?: SharedV4ProviderOptions;
-  /** Stands for the reasoning of a reply with calls that has none, where the vendor refuses one without. */
+  /** Placeholder for missing reasoning of a reply with calls, if the vendor requires reasoning. */
   readonly missingThought?: string;
-  /** In chat format: what an assistant message has beside the standard's members. */
+  /** In chat format: non-standard fields of an assistant message. */
   readonly members?: (replied: {
     readonly parts: ProviderParts;
     readonly text: string;
@@ -26,7 +26,7 @@ export interface Habits {
 }
 
 interface RequestTarget {
-  /** Of the model that is asked, as `AUTONOUS_MODEL` names it. */
+  /** The model's name in `AUTONOUS_MODEL`. */
   readonly name: string;
   readonly kind: string;
   readonly vendors: Vendors;
@@ -35,7 +35,7 @@ interface RequestTarget {
 /** "Unexpected role 'user' after role 'tool'". */
 const BRIDGE = "Understood.";
 
-/** For one request: ids and reasoning depend on what stands before them. */
+/** For one request: ids and reasoning depend on the earlier messages. */
 export function habitsOf({ name, kind, vendors }: RequestTarget): Habits {
   const isChat = kind === "compatible";
   const writer = new ChatReasoningWriter(vendors);
@@ -55,7 +55,7 @@ export function habitsOf({ name, kind, vendors }: RequestTarget): Habits {
   };
 }
 
-/** Servers with Anthropic's format often sign nothing, and still want their reasoning back. */
+/** Servers with Anthropic's format often sign nothing, but still require their reasoning back. */
 function inAnthropicsFormat(vendors: Vendors): Pick<Habits, "unsigned" | "missingThought"> {
   const unsigned = { anthropic: { signature: "" } };
   const { missing } = reasoningRule(vendors);

@@ -1,4 +1,4 @@
-/** Who serves a model, or made it. `other`: a server or a model that is not in the tables. */
+/** Server or maker of a model. `other`: not in the tables. */
 export type Vendor =
   | "anthropic"
   | "openai"
@@ -25,7 +25,7 @@ export type Vendor =
   | "gpt-oss"
   | "other";
 
-/** The two whose habits count for a request: who takes it, and whose model answers it. */
+/** The two vendors that matter for a request: its server and the maker of the model. */
 export interface Vendors {
   readonly server: Vendor;
   readonly maker: Vendor;
@@ -33,14 +33,14 @@ export interface Vendors {
 
 interface ServerRow {
   readonly vendor: Vendor;
-  /** Ends of host names. */
+  /** Host name suffixes. */
   readonly hosts?: readonly string[];
   readonly port?: string;
-  /** Segments of the path, as gateways have them; the vendor's own name is one too. */
+  /** Path segments used by gateways; the vendor's name is one too. */
   readonly segments?: readonly string[];
 }
 
-/** Where each vendor answers. */
+/** Servers of each vendor. */
 // oxfmt-ignore
 const SERVERS: readonly ServerRow[] = [
   { vendor: "anthropic",  hosts: ["anthropic.com", "claude.com"] },
@@ -72,7 +72,7 @@ interface ModelRow {
   readonly model: RegExp;
 }
 
-/** Whose model a name is: the first row that fits the name, or a part of it after a slash. */
+/** Maker by model name: the first row that matches the name, or a part of it after a slash. */
 // oxfmt-ignore
 const MODELS: readonly ModelRow[] = [
   { vendor: "gpt-oss",   model: /gpt-?oss/ },
@@ -88,19 +88,19 @@ const MODELS: readonly ModelRow[] = [
   { vendor: "openai",    model: /^(?:gpt-|chatgpt|o[134](?:-|$)|openai|codex)/ },
 ];
 
-/** Servers whose own models are all that they serve. */
+/** Servers that serve only their own models. */
 const MAKERS: ReadonlySet<Vendor> = new Set(MODELS.map(({ vendor }) => vendor));
 
 interface Addressed {
   readonly base_url: string;
   readonly model: string;
-  /** As `AUTONOUS_MODEL` names it. */
+  /** The name in `AUTONOUS_MODEL`. */
   readonly kind?: string;
 }
 
 /**
- * Who takes a request and whose model answers it, by the server's name, a segment of its path (a gateway's), its port,
- * and the model's name. A model's name says more than the server's, which may serve the models of others.
+ * Server and maker for a request, by host name, path segment (of a gateway), port, and model name. The model name takes
+ * precedence for the maker, because a server may serve models of others.
  */
 export function vendorsOf({ base_url, model, kind = "compatible" }: Addressed): Vendors {
   const server = serverOf(base_url);
@@ -108,16 +108,16 @@ export function vendorsOf({ base_url, model, kind = "compatible" }: Addressed): 
   return { server, maker };
 }
 
-/** `compatible:kimi-k2@https://…`: a name says its kind, its model, and mostly its server. */
+/** `compatible:kimi-k2@https://…`: kind, model, and usually the server. */
 const NAMED = /^([a-z-]+):(\S+?)(?:@(https?:\/\/\S+))?$/i;
 
-/** The same of a model as `AUTONOUS_MODEL` names it. */
+/** The same for a model's name in `AUTONOUS_MODEL`. */
 export function vendorsOfName(name: string): Vendors {
   const [, kind = "", model = "", base_url = ""] = NAMED.exec(name) ?? [];
   return vendorsOf({ kind, model, base_url });
 }
 
-/** Behind an unknown server: kinds whose format has one maker. */
+/** For unknown servers: kinds whose format has one maker. */
 const MAKER_OF_KIND: Readonly<Record<string, Vendor>> = { openai: "openai", google: "google" };
 
 function serverOf(base_url: string): Vendor {
@@ -133,7 +133,9 @@ function serverOf(base_url: string): Vendor {
   return row?.vendor ?? "other";
 }
 
-/** Names have the maker before a slash (`moonshotai/kimi-k2`), a version after a colon (`qwen3:8b`), or a path of files. */
+/**
+ * Names have the maker before a slash (`moonshotai/kimi-k2`), a version after a colon (`qwen3:8b`), or are file paths.
+ */
 function makerOf(model: string): Vendor | undefined {
   const parts = model.toLowerCase().split("/").reverse();
   const names = parts.flatMap((part) => [part, ...part.split(".")]);

@@ -1,18 +1,18 @@
 import type { Json } from "../json-values.ts";
 
 /**
- * Reads the answers of one wire format, as servers really write them, and gives them back as the provider's library expects
- * them. What it learns about the answer goes into `Received`.
+ * Reads the answers of one wire format, with the deviations of real servers, and converts them to the form that the
+ * provider's library expects. Stores facts about the answer in `Received`.
  */
 export interface AnswerReader {
-  /** Whether a value is part of an answer, or all of it. What is not may be an error, or nothing. */
+  /** Whether a value is an answer or part of one. Other values may be an error, or meaningless. */
   isReply(value: Json): boolean;
-  /** Takes a value; gives back what goes on to the library. */
+  /** Takes a value; returns what is passed to the library. */
   take(value: Json): readonly Json[];
-  /** The format has no other sign of the end than the finish reason, and servers that leave it out. */
+  /** The finish reason is the only end mark of the format, and some servers omit it. */
   readonly endsWithBody?: true;
-  /** The answer has said that it is complete. */
+  /** The answer contained its end mark. */
   readonly isOver: boolean;
-  /** What the library needs at the end of an answer that is accepted. */
+  /** Values that the library needs at the end of an accepted answer. */
   end(): readonly Json[];
 }

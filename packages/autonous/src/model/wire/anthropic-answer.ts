@@ -8,11 +8,11 @@ interface OpenBlock {
   readonly type: string;
   readonly index: number;
   readonly block: Json;
-  /** Of a call: its arguments so far. */
+  /** Arguments of a call so far. */
   input: string;
 }
 
-/** What stands in a delta, and of which block it is. */
+/** The field of each delta type, and its block type. */
 // oxfmt-ignore
 const DELTAS = [
   { type: "text_delta",       member: "text",         of: "text" },
@@ -30,10 +30,10 @@ const EVENTS: ReadonlySet<unknown> = new Set([
   "message_stop",
   "ping",
 ]);
-/** Other blocks are of tools that the provider runs itself, which are not offered. */
+/** Other blocks belong to provider-executed tools, which are not offered. */
 const BLOCKS: ReadonlySet<string> = new Set(["text", "thinking", "redacted_thinking", "tool_use"]);
 
-/** Messages of Anthropic and of servers with its format, as events or one JSON. */
+/** Messages of Anthropic and of servers with its format, as events or one JSON document. */
 export class AnthropicAnswer implements AnswerReader {
   readonly #received: Received;
   readonly #open = new Map<number, OpenBlock>();

@@ -5,7 +5,7 @@ import { countOf, isRecord, recordOf, recordsOf, textOf } from "../json-values.t
 import type { Json } from "../json-values.ts";
 import type { Received } from "./received.ts";
 
-/** Members of a delta that are read here. All others are given on as they came. */
+/** Fields of a delta that are read here. All others are passed on unchanged. */
 const READ: ReadonlySet<string> = new Set([
   "role",
   "content",
@@ -20,8 +20,9 @@ const READ: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Chat completions, as chunks or one JSON. Calls are kept until the end, since servers send them in many ways and nothing shows
- * them being written. Several choices are one answer: only one is asked for, and some servers put text and calls apart.
+ * Chat completions, as chunks or one JSON document. Calls are held until the end, since servers send them in many ways
+ * and they are not shown while streaming. Several choices are one answer: we request only one, and some servers put
+ * text and calls in separate choices.
  */
 export class ChatAnswer implements AnswerReader {
   readonly #received: Received;
@@ -62,7 +63,7 @@ export class ChatAnswer implements AnswerReader {
     const input = recordOf(usage["prompt_tokens_details"] ?? usage["input_tokens_details"]);
     const input_tokens = countOf(usage["prompt_tokens"] ?? usage["input_tokens"]);
     const said_tokens = countOf(usage["completion_tokens"] ?? usage["output_tokens"]);
-    // xAI counts what was thought in the total alone.
+    // xAI counts thinking only in the total.
     const output_tokens =
       said_tokens === undefined
         ? undefined
@@ -81,7 +82,7 @@ export class ChatAnswer implements AnswerReader {
     this.#received.used({ input_tokens, output_tokens, cached_input_tokens, cache_write_tokens }, true);
   }
 
-  /** llama.cpp counts here where it was not asked for `usage`. */
+  /** llama.cpp counts here if `usage` was not requested. */
   #takeTimings({ prompt_n, cache_n, predicted_n }: Json): void {
     const [read, cached, output_tokens] = [countOf(prompt_n), countOf(cache_n) ?? 0, countOf(predicted_n)];
     if (read === undefined || output_tokens === undefined || this.#received.hasAllUsage) return;
@@ -135,7 +136,7 @@ export class ChatAnswer implements AnswerReader {
   }
 }
 
-/** Some servers have a member for each of several formats, and fill one of them. */
+/** Some servers have fields for several formats, and fill one of them. */
 function firstOf(counts: readonly unknown[]): number | undefined {
   const known = counts.flatMap((each) => countOf(each) ?? []);
   return known.find((each) => each > 0) ?? known[0];

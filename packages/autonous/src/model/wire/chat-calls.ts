@@ -6,25 +6,25 @@ interface Slot {
   id: string;
   name: string;
   input: string;
-  /** Members that are not ours to read, such as signatures. */
+  /** Fields that we only pass on, such as signatures. */
   readonly more: Map<string, unknown>;
 }
 
 const OWN: ReadonlySet<string> = new Set(["index", "id", "type", "function", "name", "arguments"]);
 
-/** The calls of a chat completion, put together from the pieces in which servers send them. */
+/** Assembles the calls of a chat completion from the pieces that servers send. */
 export class ChatCalls {
   readonly #onOpened: () => void;
   readonly #slots: Slot[] = [];
   readonly #byKey = new Map<string, Slot>();
-  /** Of each choice: pieces without an index belong to it. */
+  /** The latest call per choice: pieces without an index belong to it. */
   readonly #latest = new Map<number, Slot>();
 
   constructor(onOpened: () => void) {
     this.#onOpened = onOpened;
   }
 
-  /** Takes a piece; gives back how many characters it added. */
+  /** Takes a piece; returns the number of characters that it added. */
   add(choice: number, piece: Json): number {
     const inner = recordOf(piece["function"]);
     const name = textOf(inner["name"]) || textOf(piece["name"]);
@@ -68,7 +68,7 @@ export class ChatCalls {
     return slot.input === "" || isComplete ? undefined : slot;
   }
 
-  /** Each call in one piece, with an id of its own where the server gave none. */
+  /** Each call in one piece, with a generated id if the server sent none. */
   all(): readonly Json[] {
     return this.#slots.map(({ id, name, input, more }, index) => ({
       ...Object.fromEntries(more),
@@ -80,7 +80,7 @@ export class ChatCalls {
   }
 }
 
-/** A name that is repeated is one name; one that comes in pieces is put together. */
+/** A repeated name is one name; pieces of a name are concatenated. */
 function joinName({ name: before, input }: Slot, name: string): string {
   return before === "" || name === "" || before === name || input !== "" ? before || name : before + name;
 }

@@ -7,10 +7,13 @@ import { messageIn, saidBy } from "../failures/server-words.ts";
 import { countOf, isRecord, recordOf, textOf } from "../json-values.ts";
 import type { Json } from "../json-values.ts";
 
-/** The provider could not read what the model wrote: the reply is unusable, and neither the server nor the request is at fault. */
+/**
+ * The provider could not parse the model's output: the reply is unusable, but neither the server nor the request is at
+ * fault.
+ */
 export class UnusableReply extends Error {}
 
-/** Members that an error without `error` has, and a reply has not. */
+/** Fields of an error without `error` that a reply never has. */
 const SPEAKING = [
   "message",
   "msg",
@@ -24,7 +27,7 @@ const SPEAKING = [
 /** Attempts after an unknown error: one retry, not five. */
 const ONCE_MORE = 2;
 
-/** Whether a value in an answer is an error, and not a part of the answer. */
+/** Whether a value in an answer is an error instead of a part of the answer. */
 export function isError(value: Json, isReply: boolean): boolean {
   const { error, type, object, base_resp, response } = value;
   if (isSaid(error) || isSaid(recordOf(response)["error"])) return true;
@@ -39,7 +42,7 @@ function isSaid(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : isRecord(value) ? Object.keys(value).length > 0 : value === true;
 }
 
-/** What an error in an answer with status 200 is: it means what it says, not what the status said. */
+/** Meaning of an error in an answer with status 200: its content counts, not the status. */
 export function errorInAnswer(value: unknown, nowMs: number): Error {
   const record = recordOf(value);
   const inner = [recordOf(record["error"]), recordOf(recordOf(record["response"])["error"]), record];
@@ -57,7 +60,7 @@ function statusesOf({ code, status, status_code, statusCode, http_code }: Json):
   return [code, status, status_code, statusCode, http_code].flatMap((each) => countOf(each) ?? []);
 }
 
-/** What a server sent in place of an answer. */
+/** The error that a server sent instead of an answer. */
 export function readRefusal(error: ServerError, nowMs: number): Error {
   const { status } = error;
   if (isUnreadableCall(saidBy(error), status)) {
@@ -81,7 +84,7 @@ function withWords(failure: Failure, { status, body, message }: ServerError): Fa
   return { ...failure, message: said };
 }
 
-/** A page of a proxy, of a login, or of a server that is not one of models. */
+/** A web page of a proxy, a login, or a server that does not serve models. */
 export function pageInAnswer(page: string): Error {
   const message = `the server sent ${messageIn(page) || "a web page"}`;
   return new AttemptFailed({ reason: "server_error", message, most_attempts: ONCE_MORE });
@@ -91,7 +94,7 @@ const LONGEST_START = 4000;
 
 /** JSON that is neither an answer nor an error. */
 export function unknownAnswer(text: string): Error {
-  // Shortened once the key is not in it: half of a key would not be recognised.
+  // Shortened after redaction: half of a key would not be recognised.
   const start = textOf(text).trim().slice(0, LONGEST_START);
   const message =
     start === "" ? "incomplete reply: it is empty" : `the server sent something other than a reply: ${start}`;

@@ -1,10 +1,10 @@
 /**
- * What a finish reason means. `broken`: the server stopped by itself, and asking again may help. `malformed`: the model wrote
- * a call that the provider could not read.
+ * Meaning of a finish reason. `broken`: the server stopped by itself, and a retry may help. `malformed`: the model
+ * wrote a call that the provider could not parse.
  */
 export type FinishMeaning = "stop" | "calls" | "length" | "filtered" | "refused" | "broken" | "malformed" | "unknown";
 
-/** In lower case with `_` between words: servers spell the same reason in several ways. */
+/** In lower case with `_` between words: servers spell the same reason differently. */
 // oxfmt-ignore
 const WORDS: Readonly<Record<Exclude<FinishMeaning, "unknown">, readonly string[]>> = {
   stop:      ["stop", "eos", "eos_token", "end", "end_turn", "stop_sequence", "stop_token", "stopped", "complete", "completed", "done", "finished", "success", "pause_turn"],

@@ -31,7 +31,7 @@ export class GeminiAnswer implements AnswerReader {
     ];
   }
 
-  /** The request itself was stopped: there is no candidate then. */
+  /** The request itself was blocked: then the answer has no candidate. */
   #takeFeedback({ blockReason, blockReasonMessage }: Json): void {
     const blocked = textOf(blockReason);
     if (blocked === "" || blocked.endsWith("UNSPECIFIED")) return;
@@ -79,7 +79,7 @@ export class GeminiAnswer implements AnswerReader {
   }
 }
 
-/** A call without arguments has none at all; some proxies write them as text. */
+/** Calls without arguments omit them; some proxies send them as text. */
 function withArguments(call: Json): Json {
   const { args, name, id, partialArgs, willContinue } = call;
   const read = typeof args === "string" ? parseJson(args === "" ? "{}" : args) : args;

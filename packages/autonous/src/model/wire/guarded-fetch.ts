@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { EnvironmentProxy } from "@autonous/runtime";
+import type { EnvironmentProxy } from "@autonous/runtime/internal";
 import { AttemptFailed } from "../failures/failure.ts";
 import { post } from "./http-post.ts";
 import type { Post } from "./http-post.ts";
@@ -10,11 +10,11 @@ import type { Body, ReadOptions, WireName } from "./read-answer.ts";
 export interface ReplyTimes {
   /** From the request to the first byte of the body. */
   readonly first_byte_ms: number;
-  /** Between bytes. Signs of life count, for a model may think for long. */
+  /** Between bytes. Keep-alive data counts, because a model may think for long. */
   readonly idle_ms: number;
-  /** The whole reply: a server that only ever gives signs of life is stuck too. */
+  /** The whole reply: a server that sends only keep-alive data is stuck too. */
   readonly whole_ms: number;
-  /** Once an answer has all it needs: how long its end is waited for. */
+  /** How long to wait for the end of an answer that is already complete. */
   readonly quiet_ms?: number;
 }
 
@@ -22,21 +22,21 @@ export interface ReplyTimes {
 export const REPLY_TIMES: ReplyTimes = { first_byte_ms: 240_000, idle_ms: 120_000, whole_ms: 3_600_000 };
 
 const QUIET_MS = 2000;
-/** How long the end of a body is waited for that has all it needs, so that its connection can be used again. */
+/** How long to wait for the end of a complete body, so that its connection can be reused. */
 const DRAIN_MS = 100;
-/** Far beyond any reply: what is longer would only fill the memory. */
+/** Larger than any reply, to limit memory. */
 const LARGEST_REPLY_BYTES = 64 * 1024 * 1024;
 const LARGEST_ERROR_BYTES = 256 * 1024;
 const MOST_REDIRECTS = 3;
-/** Those that keep method and body. */
+/** Redirects that keep method and body. */
 const FOLLOWED: ReadonlySet<number> = new Set([307, 308]);
 
 export interface GuardedFetch {
-  /** For the provider's library, which posts text and gives its headers as a record. */
+  /** For the provider's library, which posts text and passes its headers as a record. */
   readonly fetch: typeof globalThis.fetch;
   /** Aborted when the caller gives up or the server takes too long. */
   readonly signal: AbortSignal;
-  /** Has to be called when the reply is read or given up. */
+  /** Must be called when the reply was read or abandoned. */
   close(): void;
 }
 
@@ -47,8 +47,8 @@ export interface GuardOptions extends Pick<ReadOptions, "received" | "takesUnfin
 }
 
 /**
- * A `fetch` for one attempt: it keeps the times, bounds what is read, gives answers on in the form that the library takes,
- * and never follows to another host, since the key would go along in headers that are not known as secret.
+ * A `fetch` for one attempt: it enforces timeouts, limits the size, converts answers to the form that the library
+ * expects, and never follows redirects to another host, since headers with the key would go along.
  */
 export function createGuardedFetch(caller: AbortSignal, options: GuardOptions): GuardedFetch {
   const { times } = options;
@@ -59,11 +59,11 @@ export function createGuardedFetch(caller: AbortSignal, options: GuardOptions): 
   if (caller.aborted) onCaller();
   else caller.addEventListener("abort", onCaller, { once: true });
   const whole = setTimeout(fail, times.whole_ms, `the reply was not complete after ${inSeconds(times.whole_ms)}`);
-  let next = setTimeout(fail, times.first_byte_ms, `nothing came within ${inSeconds(times.first_byte_ms)}`);
+  let next = setTimeout(fail, times.first_byte_ms, `no response within ${inSeconds(times.first_byte_ms)}`);
   const heard = (): void => {
     clearTimeout(next);
     if (controller.signal.aborted) return;
-    next = setTimeout(fail, times.idle_ms, `nothing more came within ${inSeconds(times.idle_ms)}`);
+    next = setTimeout(fail, times.idle_ms, `no more data within ${inSeconds(times.idle_ms)}`);
   };
   const close = (): void => {
     clearTimeout(whole);
@@ -79,7 +79,7 @@ export function createGuardedFetch(caller: AbortSignal, options: GuardOptions): 
       const answer = await follow(new URL(String(input)), request);
       return await asResponse(answer, { ...options, heard, signal: controller.signal });
     } catch (error) {
-      // The library puts errors of its own around some, and not around others.
+      // The library wraps some errors and not others.
       const isRead = error instanceof AttemptFailed || error instanceof UnusableReply;
       options.received.failure = isRead ? error : new RequestFailed(String(input), error);
       throw error;
@@ -88,7 +88,7 @@ export function createGuardedFetch(caller: AbortSignal, options: GuardOptions): 
   return { fetch, signal: controller.signal, close };
 }
 
-/** A connection that failed, and where it was to lead. */
+/** A failed connection, with its target. */
 class RequestFailed extends Error {
   readonly url: string;
 
@@ -118,7 +118,9 @@ interface Line extends GuardOptions {
   readonly signal: AbortSignal;
 }
 
-/** As much of a `Response` as the library looks at. Refusals are read here, for the library drops most of them. */
+/**
+ * The parts of a `Response` that the library uses. Error bodies are read here, because the library drops most of them.
+ */
 async function asResponse(answer: IncomingMessage, line: Line): Promise<Response> {
   const { statusCode: status = 0, statusMessage = "" } = answer;
   const headers = new Map(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
@@ -131,7 +133,7 @@ async function asResponse(answer: IncomingMessage, line: Line): Promise<Response
   throw readRefusal(error, line.clock());
 }
 
-/** Of an error the beginning says enough, and so does what came before the connection broke. */
+/** The start of an error body is enough, also if the connection broke. */
 async function readErrorBody(body: Body): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -165,7 +167,7 @@ function asStream(body: Body, { wire, times, ...options }: Line): ReadableStream
   });
 }
 
-/** The bytes of an answer, within bounds. */
+/** The bytes of an answer, limited in size. */
 class AnswerBody implements Body {
   readonly #answer: IncomingMessage;
   readonly #line: Line;
@@ -222,7 +224,7 @@ class AnswerBody implements Body {
       let result = await (this.#pending ?? this.#chunks.next());
       while (result.done !== true) result = await this.#chunks.next();
     } catch {
-      this.#answer.destroy(); // nothing of it is used, so nothing that goes wrong here matters
+      this.#answer.destroy(); // the rest is not used, so errors do not matter
     } finally {
       clearTimeout(timer);
     }

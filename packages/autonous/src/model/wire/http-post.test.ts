@@ -19,7 +19,7 @@ async function serve(answer: RequestListener): Promise<URL> {
 
 const WHOLE = "words ".repeat(1000);
 
-test("an answer comes as it was sent, again and again over the same connection", async () => {
+test("answers arrive unchanged, repeatedly over the same connection", async () => {
   const url = await serve((request, response) => {
     void text(request).then((body) => response.end(`${request.method} ${body}`));
   });
@@ -29,7 +29,7 @@ test("an answer comes as it was sent, again and again over the same connection",
   }
 });
 
-/** When whoever reads the answer stops it. The whole of it has been received by then. */
+/** When the reader stops the answer. It has been received completely by then. */
 const STOPS: Readonly<Record<string, (answer: IncomingMessage, stop: () => void) => Promise<unknown>>> = {
   "before anything of it is read": async (_, stop) => await pause(50).then(stop),
   "when some of it was read": async (answer, stop) => {
@@ -48,13 +48,13 @@ const STOPS: Readonly<Record<string, (answer: IncomingMessage, stop: () => void)
 };
 
 for (const [when, read] of Object.entries(STOPS))
-  test(`stopping a whole answer ${when} hurts nobody`, async () => {
+  test(`stopping a complete answer ${when} causes no error`, async () => {
     const url = await serve((_, response) => response.end(WHOLE));
     const stop = new AbortController();
     const answer = await post(url, { headers: {}, body: "x", signal: stop.signal });
     await read(answer, () => stop.abort()).catch(() => "cut off");
     await text(answer).catch(() => "cut off");
-    await pause(50); // an error that nobody hears would end this process
+    await pause(50); // an unhandled error would end this process
 
     const next = await post(url, { headers: {}, body: "x", signal: new AbortController().signal });
     expect(await text(next)).toBe(WHOLE);
@@ -68,7 +68,7 @@ test("stopping in the middle of an answer ends the reading", async () => {
   await expect(text(answer)).rejects.toThrow();
 });
 
-test("stopping before there is an answer ends the waiting with the reason, and nothing is sent again", async () => {
+test("stopping before the answer ends the wait with the reason, and nothing is sent again", async () => {
   let asked = 0;
   const url = await serve(() => void asked++);
   const stop = new AbortController();

@@ -1,19 +1,19 @@
 import { Agent, request as requestPlainly } from "node:http";
 import type { IncomingMessage, RequestOptions } from "node:http";
-import type { EnvironmentProxy } from "@autonous/runtime";
+import type { EnvironmentProxy } from "@autonous/runtime/internal";
 import { AttemptFailed } from "../failures/failure.ts";
 
 export interface Post {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly signal: AbortSignal;
-  /** The way there; else directly. */
+  /** The proxy; undefined: direct connection. */
   readonly proxy?: EnvironmentProxy;
 }
 
 /**
- * Sends a request and gives the answer as soon as its head is there. Node's own `fetch` would do the same, but takes
- * longer to load than everything else that is needed for the first request.
+ * Sends a request and returns the answer as soon as its headers arrive. Node's `fetch` would do the same, but takes
+ * longer to load than everything else needed for the first request.
  */
 export async function post(url: URL, { headers, body, signal, proxy }: Post): Promise<IncomingMessage> {
   const bytes = Buffer.from(body);
@@ -24,7 +24,7 @@ export async function post(url: URL, { headers, body, signal, proxy }: Post): Pr
     return await send(url, { ...options, ...(await through(false)) }, { bytes, signal });
   } catch (error) {
     signal.throwIfAborted();
-    // The server had closed a connection that was kept, just when it was used again: that says nothing about it.
+    // The server closed a kept-alive connection just before it was reused: not a failure of the server.
     if (!(error instanceof StaleConnection)) throw proxy === undefined ? error : withProxy(error, url, proxy);
     return await send(url, { ...options, ...(await through(true)) }, { bytes, signal });
   }
@@ -32,7 +32,7 @@ export async function post(url: URL, { headers, body, signal, proxy }: Post): Pr
 
 const agents = new Map<string, Agent>();
 
-/** Connections through a proxy are kept apart from direct ones. Which proxy is used was decided before. */
+/** Connections through a proxy are pooled separately from direct ones. The caller has chosen the proxy. */
 async function agentFor({ protocol }: URL, { url }: EnvironmentProxy, isFresh: boolean): Promise<Agent> {
   const key = `${protocol} ${url.href}`;
   const known = agents.get(key);
@@ -43,7 +43,10 @@ async function agentFor({ protocol }: URL, { url }: EnvironmentProxy, isFresh: b
   return made;
 }
 
-/** Which of the two failed: the way to the proxy, or the proxy's way to the server. Never with the proxy's password. */
+/**
+ * Says which part failed: the connection to the proxy, or from the proxy to the server. Never includes the proxy's
+ * password.
+ */
 function withProxy(error: unknown, { host }: URL, { shown, variable }: EnvironmentProxy): AttemptFailed {
   const { code = "", message = "" } = error as { readonly code?: string; readonly message?: string };
   const [, answer] = /: (HTTP\/\d\.\d [^\r\n]{1,200})$/.exec(message) ?? [];
@@ -52,7 +55,7 @@ function withProxy(error: unknown, { host }: URL, { shown, variable }: Environme
     const said = `${named} does not connect to ${host}: ${answer.replace(/^HTTP\/\S+ /, "")}`;
     return new AttemptFailed({ reason: "proxy", message: said, most_attempts: 1 });
   }
-  return new AttemptFailed({ reason: "proxy", message: `the connection to ${host} by ${named} failed (${code})` });
+  return new AttemptFailed({ reason: "proxy", message: `the connection to ${host} through ${named} failed (${code})` });
 }
 
 class StaleConnection extends Error {}
@@ -67,7 +70,8 @@ async function send(url: URL, options: RequestOptions, { bytes, signal }: Sent):
   signal.throwIfAborted();
   return await new Promise((done, fail) => {
     const sent = request(url, options, done);
-    // Not by the option `signal`: that gives the connection an error, which nobody hears once the answer is all there.
+    // Not with the option `signal`: it raises an error on the connection, which has no listener once the answer is
+    // complete.
     const stop = (): void => void sent.destroy();
     signal.addEventListener("abort", stop, { once: true });
     sent.on("close", () => signal.removeEventListener("abort", stop));

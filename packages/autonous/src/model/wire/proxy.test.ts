@@ -29,7 +29,7 @@ interface Passed {
   readonly key: string | undefined;
 }
 
-/** A proxy that leads everything to one port of this machine, whatever name is asked for. */
+/** A proxy that forwards everything to one local port, whatever host is requested. */
 async function startProxy(port: number, { needs = "" } = {}): Promise<{ url: string; passed: readonly Passed[] }> {
   const passed: Passed[] = [];
   const remember = (request: IncomingMessage): boolean => {
@@ -70,7 +70,7 @@ test("a plain request goes through HTTP_PROXY with the proxy's password, and the
   ]);
 });
 
-test("an https request goes through a tunnel, and the proxy sees neither the key nor what is said", async () => {
+test("an https request goes through a tunnel, and the proxy sees neither the key nor the content", async () => {
   const { key, cert } = makeCertificate("model.test");
   setDefaultCACertificates([...getCACertificates("default"), cert]);
   onTestFinished(() => setDefaultCACertificates(getCACertificates("bundled")));
@@ -89,7 +89,7 @@ test("an https request goes through a tunnel, and the proxy sees neither the key
   );
 });
 
-test("a server on this machine, or one that NO_PROXY lists, is asked directly", async () => {
+test("a server on this machine, or one that NO_PROXY lists, is contacted directly", async () => {
   const proxy = await startProxy(0);
   const server = await startModelServer([HELLO]);
   expect(
@@ -110,8 +110,8 @@ async function freePort(): Promise<number> {
 
 // oxfmt-ignore
 const BROKEN = [
-  { title: "that is not there, for http",          server: "http://model.test/v1",  isUp: false, says: (url: string) => `the connection to model.test by the proxy http://${url} (ALL_PROXY) failed (ECONNREFUSED)` },
-  { title: "that is not there, for https",         server: "https://model.test/v1", isUp: false, says: (url: string) => `the connection to model.test by the proxy http://${url} (ALL_PROXY) failed (ECONNREFUSED)` },
+  { title: "that is not there, for http",          server: "http://model.test/v1",  isUp: false, says: (url: string) => `the connection to model.test through the proxy http://${url} (ALL_PROXY) failed (ECONNREFUSED)` },
+  { title: "that is not there, for https",         server: "https://model.test/v1", isUp: false, says: (url: string) => `the connection to model.test through the proxy http://${url} (ALL_PROXY) failed (ECONNREFUSED)` },
   { title: "that wants another password, http",    server: "http://model.test/v1",  isUp: true,  says: () => "407 log in first" },
   { title: "that wants another password, https",   server: "https://model.test/v1", isUp: true,  says: (url: string) => `the proxy http://${url} (ALL_PROXY) does not connect to model.test: 407 Proxy Authentication Required` },
 ] as const;
@@ -128,7 +128,7 @@ for (const { title, server, isUp, says } of BROKEN) {
   });
 }
 
-test("a proxy of another kind is refused before anything is asked", async () => {
+test("an unsupported kind of proxy is rejected before any request", async () => {
   const asking = ask("https://model.test/v1", { ALL_PROXY: "socks5://me:s3cret@127.0.0.1:1080" });
   await expect(asking).rejects.toThrow("Cannot use the proxy in ALL_PROXY: socks5:// proxies are not supported");
 });

@@ -61,7 +61,7 @@ for (const kind of KINDS) {
   const format = FORMATS[kind];
   if (format === undefined) throw new Error(`No events for ${kind}`);
   for (const { title, answer } of BODIES) {
-    test(`${kind}: a complete answer that ${title} is taken, and asked for once`, async () => {
+    test(`${kind}: a complete answer that ${title} is accepted with one request`, async () => {
       const events = format.answer("Grüße, 世界 🌍.");
       const server = await startModelServer([answer(lines(events), events, kind)]);
       const { reply, asked, shown, spent, error } = await askOnce(server, connectTo(server, kind));
@@ -71,7 +71,7 @@ for (const kind of KINDS) {
       expect([asked, spent]).toEqual([1, []]);
     });
 
-    test(`${kind}: calls in an answer that ${title} are taken`, async () => {
+    test(`${kind}: calls in an answer that ${title} are accepted`, async () => {
       const server = await startModelServer([answer(lines(format.calls), format.calls, kind)]);
       const { reply } = await askOnce(server, connectTo(server, kind));
       expect(reply?.kind === "native" && reply.calls.map(({ name, input }) => [name, input])).toEqual([
@@ -81,7 +81,7 @@ for (const kind of KINDS) {
     });
   }
 
-  test(`${kind}: an answer is shown while it comes`, async () => {
+  test(`${kind}: an answer is shown while it arrives`, async () => {
     const server = await startModelServer([
       raw(lines(format.answer("Hello.").slice(0, UNFINISHED[kind])), { end: "never" }),
     ]);

@@ -11,7 +11,7 @@ import { ResponsesAnswer } from "./responses-answer.ts";
 import { EventParser } from "./server-sent-events.ts";
 import type { ServerEvent } from "./server-sent-events.ts";
 
-/** The wire formats that are read. */
+/** Supported wire formats. */
 const READERS = {
   chat: ChatAnswer,
   responses: ResponsesAnswer,
@@ -20,18 +20,18 @@ const READERS = {
 } as const satisfies Record<string, new (received: Received) => AnswerReader>;
 export type WireName = keyof typeof READERS;
 
-/** The body of an answer, piece by piece. `quiet`: nothing came within the time that was given. */
+/** The body of an answer, piece by piece. `quiet`: nothing arrived within the given time. */
 export interface Body {
   next(quietMs?: number): Promise<Uint8Array | "end" | "quiet">;
-  /** No more of it is wanted. `isWhole`: all of it should be here, so that the connection can be used again. */
+  /** Stops reading. `isWhole`: the body should be complete, so that the connection can be reused. */
   close(isWhole: boolean): Promise<void>;
 }
 
 export interface ReadOptions {
   readonly received: Received;
-  /** How long to wait for more once the answer has all it needs. */
+  /** How long to wait for more once the answer is complete. */
   readonly quiet_ms: number;
-  /** An answer that ends in good form counts, though nothing in it says that it is complete. */
+  /** Accept an answer that ended normally but without an end mark. */
   readonly takesUnfinished: boolean;
   readonly clock: () => number;
 }
@@ -40,8 +40,8 @@ const LONGEST_STRAY = 500;
 const DONE = /^\s*\[?DONE\]?\s*$/;
 
 /**
- * Reads an answer in whichever way it comes, events or one JSON, and gives it back as events in the form that the provider's
- * library takes, as they come. Throws where there is no reply: what the server said instead, or that it broke off.
+ * Reads an answer as events or as one JSON document, and yields it as events in the form that the provider's library
+ * expects, as they arrive. Throws if it contains no reply: the server's error, or that it broke off.
  */
 export async function* readAnswer(body: Body, name: WireName, options: ReadOptions): AsyncGenerator<Json> {
   const { received } = options;
@@ -56,7 +56,7 @@ export async function* readAnswer(body: Body, name: WireName, options: ReadOptio
       if (received.isTooLong) break;
     }
   } catch (error) {
-    // What broke is the connection: what has come may be all that there was to come.
+    // The connection broke, but the answer may be complete.
     if (!(error instanceof BodyTorn)) throw error;
     yield* answer.finish("torn", error.cause);
     return;
@@ -66,7 +66,7 @@ export async function* readAnswer(body: Body, name: WireName, options: ReadOptio
   yield* answer.finish("ended");
 }
 
-/** The connection broke while the body came. */
+/** The connection broke during the body. */
 export class BodyTorn extends Error {}
 
 type Shape = "unknown" | "events" | "json" | "page";
@@ -77,12 +77,12 @@ class Answer {
   readonly #parser = new EventParser();
   #shape: Shape = "unknown";
   #text: string[] = [];
-  /** A body without events, or data that is neither JSON nor a mark: what a gateway says in plain words. */
+  /** A body without events, or data that is neither JSON nor a marker: plain text of a gateway. */
   #stray = "";
   #isFirst = true;
   #isDone = false;
   #isComplete = false;
-  /** It only looked complete, and is looked at again when more has come. */
+  /** It only looked complete; check again when more data arrives. */
   #hasLooked = false;
 
   constructor(reader: AnswerReader, options: ReadOptions) {
@@ -94,7 +94,7 @@ class Answer {
     return this.#isDone || this.#reader.isOver;
   }
 
-  /** Nothing has to follow; something may. */
+  /** More data may follow, but is not required. */
   get mayBeOver(): boolean {
     if (this.#shape === "json") return !this.#hasLooked && /[\]}]\s*$/.test(this.#text.at(-1) ?? "");
     return this.#options.received.finish !== undefined;
@@ -104,7 +104,7 @@ class Answer {
     return this.#isComplete;
   }
 
-  /** Nothing more came for a while. */
+  /** No more data arrived for a while. */
   pause(): void {
     this.#isComplete = this.#shape !== "json" || parseJson(this.#text.join("")) !== undefined;
     this.#hasLooked = true;
@@ -129,7 +129,7 @@ class Answer {
 
   *#takeEvents(events: readonly ServerEvent[]): Generator<Json> {
     for (const { event, data } of events) {
-      if (this.isOver) return; // what follows the end is not part of it
+      if (this.isOver) return; // data after the end is ignored
       yield* this.#takeEvent(event, data);
     }
   }
@@ -152,13 +152,15 @@ class Answer {
   *#takeValue(value: Json): Generator<Json> {
     const isReply = this.#reader.isReply(value);
     if (isError(value, isReply)) {
-      if (isReply) this.#reader.take(value); // for what it cost
+      if (isReply) this.#reader.take(value); // for its usage
       throw errorInAnswer(value, this.#options.clock());
     }
     if (isReply || isRecord(value["usage"])) yield* this.#reader.take(value);
   }
 
-  /** The rest of an answer that is accepted; throws where it is not. `torn`: what broke the connection. */
+  /**
+   * Yields the rest of an accepted answer; throws if it is not accepted. `torn`: the error that broke the connection.
+   */
   *finish(end: EndKind, torn?: unknown): Generator<Json> {
     yield* this.#takeRest();
     const { received } = this.#options;
@@ -167,13 +169,13 @@ class Answer {
     yield* this.#reader.end();
   }
 
-  /** What has come and was not read yet: a last event without its empty line, or a body that is one JSON. */
+  /** Processes remaining data: a last event without its empty line, or a body that is one JSON document. */
   *#takeRest(): Generator<Json> {
     const text = this.#text.join("");
     if (this.#shape === "page") throw pageInAnswer(text);
     if (this.#shape === "events") {
       const rest = this.#parser.end();
-      // A torn event counts only if all of it has come.
+      // A torn event counts only if it is complete.
       return yield* this.#takeEvents(rest.filter(({ data }) => DONE.test(data) || parseJson(data) !== undefined));
     }
     if (this.#shape === "unknown") return;
@@ -186,7 +188,7 @@ class Answer {
     this.#isDone ||= isKnown;
   }
 
-  /** JSON line by line, as some servers stream. */
+  /** JSON lines, as some servers stream. */
   *#takeLines(text: string): Generator<Json> {
     const lines = text.split("\n").map((line) => parseJson(line.replace(/^\s*data:/, "")));
     for (const value of lines) if (isRecord(value)) yield* this.#takeValue(value);

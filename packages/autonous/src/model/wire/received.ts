@@ -2,42 +2,42 @@ import type { ModelUsage, SpentUsage } from "../provider.ts";
 import { meaningOf } from "./finish-words.ts";
 import type { FinishMeaning } from "./finish-words.ts";
 
-/** Beyond this a reply is not used: more than any model writes on purpose. */
+/** Longer replies are not used: no model writes that much on purpose. */
 export const MOST_CHARACTERS = 1024 * 1024;
-/** Of reasoning, which is written at greater length and mostly thrown away. */
+/** Limit for reasoning, which is longer and mostly discarded. */
 const MOST_THOUGHT = 4 * MOST_CHARACTERS;
-/** Far more than the calls that are taken of one reply. */
+/** Far more than the calls accepted per reply. */
 const MOST_BLOCKS = 2000;
-/** For attempts whose provider did not say what they cost. The request is counted with all its JSON. */
+/** Estimate for attempts without reported usage. The request is counted with all its JSON. */
 const BYTES_PER_TOKEN = 4;
 
-/** Shown shorter, once nothing secret is in it. */
+/** Limit before redaction; shown shorter afterwards. */
 const LONGEST_FINISH = 1000;
 
 type UsagePart = { readonly [K in keyof ModelUsage]?: number | undefined };
 
-/** How an answer ended. `over`: it said so itself. `ended`: the body ended in good form. `torn`: the connection broke. */
+/** How an answer ended. `over`: with its end mark. `ended`: the body ended normally. `torn`: the connection broke. */
 export type EndKind = "over" | "ended" | "torn";
 
-/** What is known of one answer while it comes: how much of it, how it ends, and what it costs. */
+/** Facts about one answer while it arrives: its size, its end, its usage. */
 export class Received {
-  /** Something of a reply came: from here on it is billed. */
+  /** Part of a reply arrived: from here on it is billed. */
   hasBegun = false;
-  /** Of all that can be used: text and calls. */
+  /** Characters of usable content: text and calls. */
   #characters = 0;
-  /** Calls and other blocks. */
+  /** Number of calls and other blocks. */
   #blocks = 0;
   #thought = 0;
   #finish: string | undefined;
   #usage: { -readonly [K in keyof ModelUsage]?: number } = {};
   #isOutputFinal = false;
-  /** The words of a refusal. */
+  /** Text of a refusal. */
   refusal = "";
-  /** What the provider says about its finish reason. */
+  /** The provider's explanation of its finish reason. */
   detail = "";
-  /** Something that began has not ended: a block, a call. */
+  /** A block or call has started but not ended. */
   isOpen: () => boolean = () => false;
-  /** Why there is no reply, found while it was read. */
+  /** Why the answer contains no reply, found while reading it. */
   failure: unknown;
   request_bytes = 0;
 
@@ -49,7 +49,7 @@ export class Received {
     this.#count(0, text.length);
   }
 
-  /** A call or another block begins. */
+  /** A call or another block starts. */
   opened(): void {
     this.#blocks += 1;
   }
@@ -72,7 +72,7 @@ export class Received {
     return this.#finish;
   }
 
-  /** Of several the one that says more than "stop" counts. Empty ones say nothing. */
+  /** Of several finish reasons, the more specific one than "stop" wins. Empty ones are ignored. */
   finished(finish: unknown): void {
     if (typeof finish !== "string" || finish.trim() === "" || finish === "null") return;
     if (this.#finish === undefined || meaningOf(finish) !== "stop") this.#finish = finish.slice(0, LONGEST_FINISH);
@@ -82,7 +82,7 @@ export class Received {
     return this.#finish === undefined ? "unknown" : meaningOf(this.#finish);
   }
 
-  /** `isFinal`: the output is all of it. What comes later outweighs what came before. */
+  /** `isFinal`: the output count is complete. Later values replace earlier ones. */
   used(usage: UsagePart, isFinal: boolean): void {
     const known = Object.entries(usage).filter(([, value]) => value !== undefined);
     if (known.length === 0) return;
@@ -90,13 +90,13 @@ export class Received {
     this.#isOutputFinal ||= isFinal && usage.output_tokens !== undefined;
   }
 
-  /** Of providers that count apart what was read from the cache and put into it. What is missing stays as it was. */
+  /** For providers that count cache reads and writes separately. Missing values stay unchanged. */
   usedApart(
     { fresh, cached, written }: Readonly<Record<"fresh" | "cached" | "written", number | undefined>>,
     { output_tokens, isFinal }: { readonly output_tokens: number | undefined; readonly isFinal: boolean },
   ): void {
     const { input_tokens: all, cached_input_tokens: readBefore = 0, cache_write_tokens: putBefore = 0 } = this.#usage;
-    // Some servers count at the beginning, others at the end, and write 0 at the other.
+    // Some servers report counts at the start, others at the end, with 0 in the other place.
     const [read, put] = [cached || readBefore, written || putBefore];
     const known = fresh || (all ?? 0) - readBefore - putBefore;
     const isKnown = fresh !== undefined || all !== undefined;
@@ -108,7 +108,7 @@ export class Received {
     return this.#isOutputFinal && this.#usage.input_tokens !== undefined;
   }
 
-  /** Of a reply: as the provider says, its output counted where it does not. */
+  /** Usage of a reply, as reported by the provider; the output is estimated if missing. */
   get usage(): ModelUsage | undefined {
     const { input_tokens, output_tokens, cached_input_tokens: cached, cache_write_tokens: written } = this.#usage;
     if (input_tokens === undefined && !this.#isOutputFinal) return undefined;
@@ -124,7 +124,7 @@ export class Received {
     return inTokens(this.#characters + this.#thought);
   }
 
-  /** Of an attempt without a reply: what it was billed; undefined where nothing was. */
+  /** Billed usage of an attempt without a reply; undefined if it was not billed. */
   get spent(): SpentUsage | undefined {
     if (this.hasAllUsage) return this.usage;
     if (!this.hasBegun && this.#usage.input_tokens === undefined) return undefined;

@@ -8,9 +8,9 @@ interface Item {
   readonly type: string;
   readonly id: string;
   readonly index: number;
-  /** Of a call: its arguments so far. */
+  /** Arguments of a call so far. */
   input: string;
-  /** Something of its text was given on. */
+  /** Part of its text was passed on. */
   hasText: boolean;
   isDone: boolean;
 }
@@ -25,10 +25,10 @@ const ENDS: ReadonlySet<unknown> = new Set([
   "response.cancelled",
   "response.done",
 ]);
-/** What goes on as it is: shown while it comes, and sent back later. */
+/** Passed on unchanged: shown while streaming, and sent back later. */
 const REASONING = /^response\.reasoning_summary_(?:part\.added|part\.done|text\.delta)$/;
 
-/** OpenAI's responses, as events or one JSON. Calls go on when they are complete. */
+/** OpenAI's responses, as events or one JSON document. Calls are passed on when complete. */
 export class ResponsesAnswer implements AnswerReader {
   readonly #received: Received;
   readonly #items = new Map<number, Item>();
@@ -74,7 +74,7 @@ export class ResponsesAnswer implements AnswerReader {
     return [{ type: "response.created", response }];
   }
 
-  /** Where an event says it, else by the item's id, else of the item that came last. */
+  /** The index in the event, else by the item's id, else that of the last item. */
   #indexOf({ output_index, item_id, item }: Json): number {
     if (typeof output_index === "number") return output_index;
     const id = textOf(item_id) || textOf(recordOf(item)["id"]);
@@ -161,7 +161,7 @@ export class ResponsesAnswer implements AnswerReader {
     ];
   }
 
-  /** The end of a stream, or a server that sends no stream: items that were not seen so far are read out of it. */
+  /** The end of a stream, or an unstreamed answer: reads items that were not seen before. */
   #takeWhole(response: Json): readonly Json[] {
     this.isOver = true;
     const { usage, status, incomplete_details, output } = response;

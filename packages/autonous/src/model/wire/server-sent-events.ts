@@ -4,20 +4,20 @@ export interface ServerEvent {
 }
 
 /**
- * Reads server-sent events out of text that comes in any pieces. More lenient than the standard where servers are: a line
- * that is JSON without `data:` counts as data, and the last event needs no empty line after it.
+ * Parses server-sent events from text in arbitrary pieces. More lenient than the standard, as servers require: a JSON
+ * line without `data:` counts as data, and the last event needs no empty line after it.
  */
 export class EventParser {
-  /** Of the line that is not complete yet. */
+  /** Pieces of the incomplete line. */
   #pieces: string[] = [];
   #endsWithReturn = false;
   #event = "";
   #data: string[] = [];
 
-  /** The events that are complete with this text. */
+  /** Events completed by this text. */
   push(text: string): readonly ServerEvent[] {
     const events: ServerEvent[] = [];
-    // A line end of two characters may come in two pieces.
+    // CRLF may be split between two pieces.
     const rest = this.#endsWithReturn && text.startsWith("\n") ? text.slice(1) : text;
     if (text !== "") this.#endsWithReturn = text.endsWith("\r");
     const lines = rest.split(/\r\n|\n|\r/);
@@ -31,7 +31,7 @@ export class EventParser {
     return events;
   }
 
-  /** What stands there without the empty line that ends it. */
+  /** The last event if its closing empty line is missing. */
   end(): readonly ServerEvent[] {
     const events: ServerEvent[] = [];
     if (this.#pieces.length > 0) this.#takeLine(this.#pieces.join(""), events);

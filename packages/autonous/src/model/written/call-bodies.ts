@@ -7,7 +7,7 @@ import { Unreadable } from "./text-reader.ts";
 import type { TextReader } from "./text-reader.ts";
 
 export interface BodyOptions {
-  /** A marker says that a call follows. */
+  /** A marker announces a call. */
   readonly isMarked: boolean;
   readonly isOffered: (name: string) => boolean;
   readonly propertiesOf: PropertiesOf;
@@ -15,13 +15,13 @@ export interface BodyOptions {
 
 export interface Body {
   readonly calls: readonly WrittenCall[];
-  /** Whose way of writing it is. */
+  /** The format, named after the model family. */
   readonly form: string;
 }
 
 type BodyReader = (reader: TextReader, options: BodyOptions) => Body | undefined;
 
-/** Ways to write a call. Each gives undefined where the text here is none of its kind, and throws where it is a broken one. */
+/** Formats of a call. Each returns undefined if the text has another format, and throws if it is broken. */
 const BODIES: readonly BodyReader[] = [readPythonList, readJson, readNamed, readUse, readNameFirst];
 
 const BETWEEN = /[\s,;]+/y;
@@ -30,7 +30,7 @@ const OPENER =
   /<[|｜](?:tool[_▁]calls?[_▁](?:section[_▁])?(?:begin|start)|plugin|tool_calls?|python_tag)[|｜]?>|<(?:tool_calls?|function_calls?)>/iy;
 const MOST = 1000;
 
-/** The calls that stand here, one after the other; undefined where there is none. */
+/** Consecutive calls at this position; undefined if none. */
 export function readBodies(reader: TextReader, options: BodyOptions): Body | undefined {
   const calls: WrittenCall[] = [];
   let form: string | undefined;
@@ -44,12 +44,12 @@ export function readBodies(reader: TextReader, options: BodyOptions): Body | und
     }
     calls.push(...body.calls);
     form ??= body.form;
-    if (options.isMarked) reader.take(/[}\]]*/y); // one bracket too many is a frequent slip, and means nothing else
+    if (options.isMarked) reader.take(/[}\]]*/y); // an extra bracket is a frequent, unambiguous mistake
   }
   return form === undefined ? undefined : { calls, form };
 }
 
-/** A fence, and a few tags around each other, may stand before a call. */
+/** A fence and a few nested tags may precede a call. */
 const MOST_BETWEEN = 8;
 
 function skipBetween(reader: TextReader, { isMarked }: BodyOptions): void {
@@ -112,7 +112,8 @@ function readPythonList(reader: TextReader): Body | undefined {
 
 function readPythonCall(reader: TextReader): WrittenCall {
   const name = reader.take(NAME)?.[0];
-  if (name === undefined || !reader.startsWith("(")) throw new Unreadable("its list holds something else than calls");
+  if (name === undefined || !reader.startsWith("("))
+    throw new Unreadable("its list contains something other than calls");
   return { name, input: JSON.stringify(readKeywords(reader)), repaired: [] };
 }
 
@@ -123,7 +124,7 @@ const GEMMA = /call:/y;
 const PRINT = /print\(\s*/y;
 const CLOSING = /(?=\s*<(?:\/|[|｜]|tool_call\|))/y;
 
-/** The name, then the arguments. Without a marker only a Python call with arguments is taken for one. */
+/** The name, then the arguments. Without a marker only a Python call with arguments is accepted. */
 function readNameFirst(reader: TextReader, options: BodyOptions): Body | undefined {
   const { isMarked, isOffered, propertiesOf } = options;
   const isGemma = isMarked && reader.take(GEMMA) !== undefined;
@@ -144,7 +145,7 @@ function readNameFirst(reader: TextReader, options: BodyOptions): Body | undefin
   const keyed = readKeyedArguments(reader, propertiesOf(name));
   if (keyed !== undefined) return single("glm", keyed.input, keyed.repaired);
   const separated = SEPARATED.find(({ mark }) => reader.take(mark) !== undefined);
-  // DeepSeek's older form has the kind of the call before its name.
+  // DeepSeek's older format has the kind of the call before its name.
   const called = separated?.form === "deepseek" && name === "function" ? reader.take(NAME)?.[0] : name;
   if (called === undefined) throw new Unreadable("it has no name");
   reader.space().take(FENCE);

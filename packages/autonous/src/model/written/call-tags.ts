@@ -16,7 +16,7 @@ const PARAMETER = new RegExp(
   String.raw`<${PREFIX}(?:parameter|param|argument|arg)(?:=|\s{1,5}name\s{0,5}=\s{0,5})["']?([^\s"'<>]{1,200})["']?((?:\s[^<>\n]{0,100})?)>`,
   "iy",
 );
-/** A value may hold such a tag itself; the one that ends it has another tag, or nothing, behind it. */
+/** A value may contain such a tag; the real end is followed by another tag or nothing. */
 const PARAMETER_END = new RegExp(
   String.raw`</${PREFIX}(?:parameter|param|argument|arg)>(?=\s*(?:</?${PREFIX}(?:parameter|param|argument|arg|function|invoke|tool)|$))`,
   "gi",
@@ -25,7 +25,7 @@ const CALL_END = new RegExp(String.raw`</${PREFIX}(?:function|invoke|tool)>`, "g
 const CALL_END_HERE = new RegExp(CALL_END.source, "iy");
 const CHILD = /<([A-Za-z_][\w-]{0,60})>/y;
 
-/** What a schema says about each argument. */
+/** The schema of each argument. */
 export type PropertiesOf = (name: string) => JsonObject | undefined;
 
 export interface TagArguments {
@@ -33,7 +33,7 @@ export interface TagArguments {
   readonly repaired: readonly string[];
 }
 
-/** The arguments of a tag that names its call: JSON, or one tag per argument. Stands behind the tag that opens it. */
+/** The arguments of a tag that names its call: JSON, or one tag per argument. Starts after the opening tag. */
 export function readTagArguments(reader: TextReader, properties: JsonObject | undefined): TagArguments {
   if (reader.space().startsWith("{")) {
     const { value, repaired } = reader.json();
@@ -65,7 +65,7 @@ function childName(reader: TextReader, properties: JsonObject | undefined): stri
 function untilParameterEnd(reader: TextReader): string {
   const { text, at } = reader;
   const end = reader.search(PARAMETER_END);
-  // Some leave the end of the last argument out.
+  // Some models omit the end of the last argument.
   const last = end ?? reader.search(CALL_END);
   if (last === undefined) throw reader.cutOff();
   reader.at = last.index + (end?.[0].length ?? 0);
@@ -75,7 +75,7 @@ function untilParameterEnd(reader: TextReader): string {
 const KEY_OPEN = /<arg_key>/y;
 const VALUE_OPEN = /\s*<arg_value>/y;
 
-/** GLM: `<arg_key>path</arg_key><arg_value>a.ts</arg_value>`, over and over. */
+/** GLM: repeated `<arg_key>path</arg_key><arg_value>a.ts</arg_value>`. */
 export function readKeyedArguments(reader: TextReader, properties: JsonObject | undefined): TagArguments | undefined {
   const entries = new Map<string, unknown>();
   while (reader.space().take(KEY_OPEN) !== undefined) {
@@ -108,7 +108,10 @@ function propertyOf(properties: JsonObject | undefined, key: string): JsonObject
   return properties !== undefined && Object.hasOwn(properties, key) ? Object(properties[key]) : undefined;
 }
 
-/** Text stays text where the schema takes text, or says nothing; else it is JSON. The line breaks around it are the tags'. */
+/**
+ * Stays text if the schema accepts text or is unknown; otherwise it is parsed as JSON. Line breaks around it belong to
+ * the tags.
+ */
 function typed(written: string, schema: JsonObject | undefined): unknown {
   const text = written.replace(/^\r?\n/, "").replace(/\r?\n$/, "");
   if (schema === undefined || takesText(schema)) return text;
@@ -135,7 +138,7 @@ const SCALARS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 
 function readValue(text: string): Pick<ReadJson, "value"> | undefined {
   if (SCALARS.has(text)) return { value: SCALARS.get(text) };
-  if (!text.startsWith("{") && !text.startsWith("[")) return undefined; // numbers are made to fit by the schema
+  if (!text.startsWith("{") && !text.startsWith("[")) return undefined; // numbers are converted later by the schema
   try {
     const reader = new TextReader(text);
     const { value } = reader.json();

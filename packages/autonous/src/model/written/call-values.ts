@@ -2,14 +2,14 @@ import { objectOf } from "../json-values.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A call as it was written. `input` is JSON text, as a call by function calling has it. */
+/** A call as written. `input` is JSON text, as in native function calling. */
 export interface WrittenCall {
   readonly name: string;
   readonly input: string;
   readonly repaired: readonly string[];
 }
 
-/** What models call the name of a tool, and its arguments. */
+/** Keys that models use for the name and the arguments of a call. */
 const NAMES = [
   "name",
   "tool",
@@ -22,7 +22,7 @@ const NAMES = [
 ] as const;
 // oxfmt-ignore
 const ARGUMENTS = ["arguments", "parameters", "params", "input", "args", "action_input", "tool_input", "toolInput", "kwargs", "tool_args"] as const;
-/** What may stand beside them, and says nothing about the call. */
+/** Other keys that may occur and are ignored. */
 // oxfmt-ignore
 const BESIDE: ReadonlySet<string> = new Set(["type", "id", "call_id", "tool_call_id", "tool_use_id", "index", "status", "thought", "thoughts", "reasoning", "reason", "explanation"]);
 const WRAPPERS = ["function", "function_call", "tool_call", "tool_use"] as const;
@@ -30,12 +30,12 @@ const LISTS = ["tool_calls", "tool_uses", "function_calls", "calls"] as const;
 const LIST_BESIDE: ReadonlySet<string> = new Set([...BESIDE, "final_answer", "content", "role", "text"]);
 
 interface ReadOptions {
-  /** A marker says that this is a call: it may be written in an unusual way. */
+  /** A marker announces a call, so unusual forms are accepted. */
   readonly isMarked: boolean;
   readonly isOffered: (name: string) => boolean;
 }
 
-/** The calls that a JSON value is; undefined where it is something else, or holds something else. */
+/** The calls in a JSON value; undefined if it is or contains anything else. */
 export function callsOf(value: unknown, options: ReadOptions): readonly Omit<WrittenCall, "repaired">[] | undefined {
   if (Array.isArray(value)) {
     const each = value.map((entry) => (Array.isArray(entry) ? undefined : callsOf(entry, options)));
@@ -65,7 +65,7 @@ function namedCall(object: JsonObject, { isMarked }: ReadOptions): Omit<WrittenC
   return objectOf(args) === undefined ? undefined : { name, input: JSON.stringify(args) };
 }
 
-/** `{"tool": "read", "path": "a.ts"}`. An object that merely has a name is not a call, unless a marker says so. */
+/** `{"tool": "read", "path": "a.ts"}`. An object that merely has a name is not a call, unless a marker announces it. */
 function flatCall(object: JsonObject, { isMarked, isOffered }: ReadOptions): Omit<WrittenCall, "repaired"> | undefined {
   const nameKey = NAMES.find((key) => typeof object[key] === "string");
   if (nameKey === undefined || (nameKey === "name" && !isMarked)) return undefined;

@@ -6,7 +6,9 @@ interface Span {
 const FENCE_LINE = /^[ \t]*(`{3,}|~{3,})([^\n]*)$/gm;
 const TICKS = /`+/g;
 
-/** Finds code in Markdown: fences, and spans between backticks. Asked for places from the beginning to the end. Linear. */
+/**
+ * Finds code in Markdown: fences, and spans between backticks. Must be queried with ascending positions. Linear time.
+ */
 export class CodeSpans {
   readonly #text: string;
   readonly #fences: readonly (Span & { readonly mark: string; readonly isBare: boolean })[];
@@ -27,7 +29,7 @@ export class CodeSpans {
     this.#ticks = pairTicks(text);
   }
 
-  /** The code that begins first at or behind a place. A fence without an end goes on to the end of the text. */
+  /** The first code at or after a position. An unclosed fence extends to the end of the text. */
   nextFrom(at: number): Span | undefined {
     while ((this.#fences[this.#fence]?.start ?? Number.POSITIVE_INFINITY) < at) this.#fence += 1;
     const fence = this.#fences[this.#fence];
@@ -67,7 +69,7 @@ export class CodeSpans {
   }
 }
 
-/** Each run of backticks, with the place in the list of the next one of the same length. */
+/** Each run of backticks, with the index of the next one of the same length. */
 function pairTicks(text: string): readonly (Span & { next: number })[] {
   const runs = [...text.matchAll(TICKS)].map(({ 0: run, index }) => ({
     start: index,

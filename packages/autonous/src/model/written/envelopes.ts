@@ -6,26 +6,26 @@ import { CANDIDATE, CLOSE, endOfClosers, markerAt } from "./markers.ts";
 import type { Marker } from "./markers.ts";
 import { TextReader, Unreadable } from "./text-reader.ts";
 
-/** Markup that a marker opens: calls, or something that was to be calls. */
+/** Markup opened by a marker: calls, or attempted calls. */
 export interface Envelope extends Partial<Body> {
   readonly certainty: Marker["certainty"];
   readonly start: number;
-  /** Behind its calls: what closes it, and other markup, begins here. */
+  /** Position after its calls, where closing and other markup starts. */
   readonly closed_from: number;
-  /** Behind what closes it. */
+  /** Position after its closing markup. */
   readonly end: number;
   readonly form: string;
-  /** Why it cannot be read. */
+  /** Why it cannot be parsed. */
   readonly problem?: string;
-  /** It begins a line, or follows another one that does. */
+  /** It starts a line, or follows another one that does. */
   readonly isFirst: boolean;
-  /** Nothing but markup follows it. */
+  /** Only markup follows it. */
   readonly isLast: boolean;
 }
 
 type Found = Omit<Envelope, "isFirst" | "isLast">;
 
-/** All markup of calls outside of code, in the order in which it stands. Linear in the text. */
+/** All call markup outside code, in order. Linear time. */
 export function findEnvelopes(text: string, options: Omit<BodyOptions, "isMarked">): readonly Envelope[] {
   const found: Found[] = [];
   const reader = new TextReader(text);
@@ -57,7 +57,7 @@ function candidateFrom(text: string, at: number): number | undefined {
 
 const QUOTE = /["'“”‘’«»]/;
 
-/** `The "<tool_call>" tag`: it is talked about. */
+/** `The "<tool_call>" tag`: mentioned in quotes. */
 function isMentioned(text: string, { start, end }: Marker): boolean {
   return end > start && QUOTE.test(text[start - 1] ?? "") && QUOTE.test(text[end] ?? "");
 }
@@ -65,7 +65,7 @@ function isMentioned(text: string, { start, end }: Marker): boolean {
 const INDENTATION = /^(?: {4,}|[ \t]*\t[ \t]*)/;
 const LONGEST_INDENTATION = 100;
 
-/** Markdown's other way to write code: indented lines behind an empty one. A reply that begins with it is not about it. */
+/** Markdown's indented code: after an empty line. Not at the start of a reply. */
 function isIndentedCode(text: string, start: number): boolean {
   const line = text.slice(Math.max(0, start - LONGEST_INDENTATION), start);
   const at = line.lastIndexOf("\n");
@@ -100,17 +100,17 @@ function brokenPlaces(reader: TextReader, { start, end }: Marker): Pick<Found, "
   return { start, closed_from, end: endOfBroken(reader) };
 }
 
-/** Whether what follows a marker was to be a call: prose names markers too. */
+/** Whether a call was intended after a marker: prose mentions markers too. */
 function isBegun(reader: TextReader, { start, end, form }: Marker): boolean {
   if (form === "tool tag") return false;
   reader.at = end;
   if (start === end || reader.space().isAtEnd || "{[<".includes(reader.next)) return true;
-  // Words between the tags, and nothing behind them.
+  // Text between the tags, and nothing after them.
   const close = reader.search(CLOSE);
   return close !== undefined && endOfClosers(reader.text, close.index) >= reader.end;
 }
 
-/** What cannot be read goes as far as what closes it. */
+/** Unreadable markup extends to its closing markup. */
 function endOfBroken(reader: TextReader): number {
   const close = reader.search(CLOSE);
   return endOfClosers(reader.text, close?.index ?? reader.at);
@@ -129,7 +129,7 @@ function readContent(reader: TextReader, marker: Marker, options: BodyOptions): 
   return { form, calls: [{ name, input, repaired }] };
 }
 
-/** `<read><path>a.ts</path></read>`: a tag that is called like a tool, around tags that are called like its arguments. */
+/** `<read><path>a.ts</path></read>`: a tag named like a tool, around tags named like its arguments. */
 function readToolTag(reader: TextReader, name: string, { propertiesOf }: BodyOptions): Body | undefined {
   if (!reader.space().startsWith("<")) return undefined;
   const { input, repaired } = readTagArguments(reader, propertiesOf(name));
@@ -158,7 +158,7 @@ function withPlaces(text: string, found: readonly Found[]): readonly Envelope[] 
   return placed.reverse();
 }
 
-/** Behind the last character before `start` that is not a space, but not before `from`. */
+/** Position after the last character before `start` that is not a space, but not before `from`. */
 function endOfTextBefore(text: string, start: number, from: number): number {
   let at = start;
   while (at > from && (text[at - 1] === " " || text[at - 1] === "\t")) at -= 1;

@@ -4,7 +4,7 @@ import type { TextReader } from "./text-reader.ts";
 const MAX_DEPTH = 100;
 const NUMBER = /[-+]?(?:\d{1,15}(?:\.\d{1,15})?|\.\d{1,15})(?:[eE][-+]?\d{1,3})?(?![\w.])/y;
 const WORD = /[A-Za-z_]\w{0,100}(?![\w.])/y;
-/** Quotes that a model's own format has for strings, longest first. Only Python's know escapes. */
+/** String quotes of model formats, longest first. Only Python's have escapes. */
 const QUOTES = ['"""', "'''", '<|"|>', "<escape>", '"', "'"] as const;
 const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["True", true],
@@ -25,7 +25,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 ]);
 const HEX_ESCAPE = /u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})/y;
 
-/** A value as Python writes it, or as Gemma does: keys without quotes, strings between `<|"|>`. */
+/** A value in Python's or Gemma's syntax: keys without quotes, strings between `<|"|>`. */
 function readLiteral(reader: TextReader, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new Unreadable("its values are nested too deep");
   reader.space();
@@ -53,7 +53,7 @@ function readList(reader: TextReader, depth: number): readonly unknown[] {
 
 const KEY = /[A-Za-z_][\w-]{0,100}/y;
 
-/** `{` stands here; keys with or without quotes. */
+/** Starts at `{`; keys with or without quotes. */
 export function readRecord(reader: TextReader, depth = 0): Readonly<Record<string, unknown>> {
   const entries = new Map<string, unknown>();
   reader.at += 1;
@@ -69,7 +69,7 @@ export function readRecord(reader: TextReader, depth = 0): Readonly<Record<strin
   return Object.fromEntries(entries);
 }
 
-/** `(` stands here: `(path="a", limit=3)`, or with colons. Arguments without a name have no single meaning. */
+/** Starts at `(`: `(path="a", limit=3)`, or with colons. Positional arguments are ambiguous. */
 export function readKeywords(reader: TextReader): Readonly<Record<string, unknown>> {
   const entries = new Map<string, unknown>();
   reader.at += 1;
@@ -125,7 +125,7 @@ function readQuoted(reader: TextReader): string | undefined {
   throw reader.cutOff();
 }
 
-/** Python keeps a backslash before a character that it has no escape for. */
+/** Python keeps a backslash before a character that is not an escape. */
 function readEscape(reader: TextReader, at: number): string {
   reader.at = at;
   const hex = reader.take(HEX_ESCAPE);

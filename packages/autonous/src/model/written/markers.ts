@@ -1,19 +1,22 @@
 import { PREFIX } from "./call-tags.ts";
 
-/** What a marker is: no prose has `special` ones; a `tag` may be talked about; a `loose` one is a tag that any XML may have. */
+/**
+ * Kind of a marker: `special` ones never occur in prose; a `tag` may be mentioned in prose; a `loose` one is a tag that
+ * any XML may contain.
+ */
 export interface Marker {
   readonly certainty: "special" | "tag" | "loose";
   readonly start: number;
-  /** Behind it. */
+  /** Position after it. */
   readonly end: number;
-  /** Whose way of writing calls it is, where the marker says so. */
+  /** The format, if the marker determines it. */
   readonly form?: string;
-  /** The marker has the name of the call; its arguments follow. */
+  /** The marker contains the name of the call; its arguments follow. */
   readonly name?: string;
 }
 
 const SPECIAL = /<[|｜]([^<>\n]{1,40})>/y;
-/** Tokens that begin calls, without their bars; DeepSeek writes `▁` for `_`. */
+/** Tokens that start calls, without their bars; DeepSeek writes `▁` for `_`. */
 // oxfmt-ignore
 const SPECIAL_FORMS: ReadonlyMap<string, string> = new Map([
   ["tool_calls_begin", "deepseek"], ["tool_call_begin", "deepseek"], ["tool_calls_section_begin", "kimi"],
@@ -22,10 +25,10 @@ const SPECIAL_FORMS: ReadonlyMap<string, string> = new Map([
   ["action_start", "marked"], ["start_action", "marked"], ["tools_prefix", "marked"], ["function_call", "marked"],
 ]);
 const OTHER_SPECIAL = /\[TOOL_(?:CALLS?|REQUEST)\]|<TOOLCALL>|<start_function_call>/y;
-/** Of gpt-oss: `<|channel|>commentary to=functions.read <|constrain|>json<|message|>`, or the recipient before it. */
+/** gpt-oss: `<|channel|>commentary to=functions.read <|constrain|>json<|message|>`, or the recipient before it. */
 const HARMONY =
   /(?:<\|start\|>)?(?:assistant)?(?: {1,3}to=([\w.-]{1,150}))?\s{0,3}<\|channel\|>\s{0,3}(?:commentary|analysis|final)(?:\s{1,3}to=([\w.-]{1,150}))?(?:[^<>\n{]{0,40}|\s{0,3}<\|constrain\|>[^<>\n]{0,40})<\|message\|>/y;
-/** The same where a server has removed the tokens. */
+/** The same after a server removed the tokens. */
 const BARE_HARMONY =
   /(?:assistant)?(?:commentary|analysis)\s{1,3}to=(functions\.[\w.-]{1,150})[ \t]{0,3}(?:code|json)?\s{0,5}(?=\{)/y;
 
@@ -39,11 +42,11 @@ const TOOL_TAG = /<([A-Za-z_][\w-]{0,100})>/y;
 const REACT = /Action:[ \t]{0,5}([A-Za-z_][\w.\-:/]{0,150})[ \t]{0,5}\r?\n\s{0,10}Action Input:[ \t]{0,5}/y;
 const COHERE = /Action:\s{0,5}(?=```json)/y;
 
-/** What may begin a marker. */
+/** Possible starts of a marker. */
 export const CANDIDATE =
   /<|\[TOOL_(?:CALLS?|REQUEST)\]|^Action:|(?:assistant)?(?:commentary|analysis) {1,3}to=functions\./gm;
 
-/** The marker that stands at this place. Linear: each pattern looks at a bounded piece of the text. */
+/** The marker at this position. Linear time: each pattern reads a bounded piece of the text. */
 export function markerAt(text: string, at: number, isOffered: (name: string) => boolean): Marker | undefined {
   return harmonyAt(text, at) ?? specialAt(text, at) ?? tagAt(text, at, isOffered) ?? wordsAt(text, at);
 }
@@ -85,7 +88,7 @@ function tagAt(text: string, at: number, isOffered: (name: string) => boolean): 
     const sure = certainty === "tag" && ANY_XML.test(tag) ? "loose" : certainty;
     return { certainty: sure, start: at, end: at + tag.length, ...form, ...(name === undefined ? {} : { name }) };
   }
-  // These are read as a whole: the tag belongs to the call.
+  // The tag is part of the call, so it is not skipped.
   const named = match(NAMED, text, at)?.[1]?.toLowerCase();
   if (named !== undefined) return { certainty: named === "tool" ? "loose" : certainty, start: at, end: at };
   const name = match(TOOL_TAG, text, at)?.[1];
@@ -113,13 +116,13 @@ const CLOSER = new RegExp(
 );
 const OPENING = /begin|start|tool_calls?[|｜]?>$|python_tag|channel|prefix/i;
 
-/** What closes calls, in whatever format. */
+/** Closing markup of calls, in any format. */
 export const CLOSE = new RegExp(
   String.raw`</${PREFIX}(?:\w{1,20}_)?(?:tool_?calls?|function_?calls?|tool_use|tool_request|tool_code|tools?|function|invoke)>|<[|｜]tool[_▁]calls?[_▁](?:section[_▁])?end[|｜]>`,
   "gi",
 );
 
-/** Behind the ends of calls and of the reply that stand here, in whatever format. */
+/** Position after the ends of calls and of the reply at this position, in any format. */
 export function endOfClosers(text: string, at: number): number {
   for (let end = at; ;) {
     const closer = match(CLOSER, text, end)?.[0];

@@ -1,10 +1,10 @@
 import { readArguments } from "../calls/json-reply.ts";
 import { repairJson } from "../calls/repair-json.ts";
 
-/** Why a text that looks like a call cannot be read: a clause. */
+/** Why a text that looks like a call cannot be parsed: a clause. */
 export class Unreadable extends Error {}
 
-/** JSON as it was read, and what was repaired in it. */
+/** Parsed JSON, and the list of repairs. */
 export interface ReadJson {
   readonly value: unknown;
   readonly repaired: readonly string[];
@@ -14,15 +14,15 @@ const SPACE = /\s*/y;
 /** Deeper than any tool's arguments. */
 const MAX_DEPTH = 100;
 
-/** A place in a text that moves forward. What it cannot read it throws `Unreadable` for. */
+/** A position in a text that only moves forward. Throws `Unreadable` for what it cannot parse. */
 export class TextReader {
   readonly text: string;
   at: number;
-  /** Patterns that occur nowhere behind this place: each is looked for in vain once. */
+  /** Patterns that do not occur after this position: each is searched in vain only once. */
   readonly #absent = new Set<RegExp | string>();
-  /** Where patterns were found last: that holds for every place before it. */
+  /** Where patterns were last found: valid for every position before. */
   readonly #found = new Map<RegExp, RegExpExecArray>();
-  /** Behind the last character that is not white space. */
+  /** Position after the last character that is not white space. */
   readonly end: number;
 
   constructor(text: string, at = 0) {
@@ -43,7 +43,7 @@ export class TextReader {
     return this.text.startsWith(text, this.at);
   }
 
-  /** Moves over what the pattern matches right here; undefined where it does not. The pattern is sticky. */
+  /** Consumes a match at this position; undefined if the pattern does not match. The pattern must be sticky. */
   take(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = this.at;
     const match = pattern.exec(this.text);
@@ -57,7 +57,7 @@ export class TextReader {
     return this;
   }
 
-  /** Where the pattern matches next. The pattern is global. */
+  /** Position of the next match. The pattern must be global. */
   search(pattern: RegExp): RegExpExecArray | undefined {
     if (this.#absent.has(pattern)) return undefined;
     const known = this.#found.get(pattern);
@@ -69,13 +69,13 @@ export class TextReader {
     return match ?? undefined;
   }
 
-  /** What was begun here has no end, so that nothing is left to read. */
+  /** The construct that starts here has no end, so nothing is left to read. */
   cutOff(): Unreadable {
     this.at = this.text.length;
     return new Unreadable("it is cut off");
   }
 
-  /** The text up to `end`, and moves behind it. */
+  /** Returns the text up to `end`, and moves after it. */
   until(end: string): string {
     const found = this.#absent.has(end) ? -1 : this.text.indexOf(end, this.at);
     if (found === -1) {
@@ -87,7 +87,7 @@ export class TextReader {
     return taken;
   }
 
-  /** The JSON value that begins here: an object or a list, as strict as arguments are, or with what has one reading. */
+  /** The JSON object or list that starts here, as strict as arguments, or with unambiguous repairs. */
   json(): ReadJson {
     const { end, problem } = endOfJson(this.text, this.at);
     const written = this.text.slice(this.at, end);
@@ -119,7 +119,7 @@ function endOfJson(text: string, start: number): { readonly end: number; readonl
   return { end: text.length, problem: "it is cut off" };
 }
 
-/** The place of the quote that closes a string, or the end of the text. */
+/** Position of the closing quote of a string, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '"') return at;

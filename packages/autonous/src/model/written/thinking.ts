@@ -1,29 +1,29 @@
 import { CodeSpans } from "./code-spans.ts";
 
-/** What a model said without what it thought aloud before it. */
+/** A model's text without the leading thinking. */
 export interface Spoken {
   readonly text: string;
-  /** The thinking has no end, so that nothing was said: this is what was thought. */
+  /** The thinking has no end, so the answer is empty: this is the thinking. */
   readonly unclosed?: string;
 }
 
-/** How models mark thinking where their server does not tell it apart. */
+/** Marks of thinking if the server does not separate it. */
 // oxfmt-ignore
 const MARKS = [
   ["<think>", "</think>"], ["<thinking>", "</thinking>"], ["<thought>", "</thought>"], ["<reasoning>", "</reasoning>"],
   ["<seed:think>", "</seed:think>"], ["[THINK]", "[/THINK]"], ["◁think▷", "◁/think▷"],
   ["<|begin_of_thought|>", "<|end_of_thought|>"], ["<|channel>thought", "<channel|>"], ["<|START_THINKING|>", "<|END_THINKING|>"],
 ] as const;
-/** Models have been seen to think in several blocks. */
+/** Some models think in several blocks. */
 const MOST_BLOCKS = 20;
-/** The ends of a reply in the formats of models. */
+/** End tokens of a reply in various formats. */
 const END =
   /(?:<\|(?:im_end|eot_id|eom_id|end|return|endoftext|end_of_text|end_of_turn|END_RESPONSE)\|>|<｜end▁of▁sentence｜>|<end_of_turn>|<\/s>)$/;
 
 /**
- * The answer in a text that may begin with thinking, in whatever marks, with or without the one that opens it. Only at the
- * beginning: an answer may speak about such marks. `isJson`: what is said is a JSON object, and marks within it are data.
- * Never throws; linear in the text.
+ * The answer in a text that may start with thinking, in any marks, with or without the opening one. Only at the start:
+ * an answer may mention such marks. `isJson`: the answer is a JSON object, and marks inside it are data. Never throws;
+ * linear time.
  */
 export function withoutThinking(said: string, { isJson = false }: { readonly isJson?: boolean } = {}): Spoken {
   const harmony = harmonyAnswer(said);
@@ -40,7 +40,7 @@ export function withoutThinking(said: string, { isJson = false }: { readonly isJ
   return { text: withoutEnds(withoutUnopened(text, isJson ? text.indexOf("{") : -1)) };
 }
 
-/** Behind the end of a block. Some open it with one mark and close it with another. */
+/** Position after the end of a block. Some models open it with one mark and close it with another. */
 function firstEnd(text: string, close: string): number | undefined {
   const own = text.indexOf(close);
   if (own !== -1) return own + close.length;
@@ -50,7 +50,10 @@ function firstEnd(text: string, close: string): number | undefined {
   return other && other.at + other.end.length;
 }
 
-/** A template may have opened the thinking, so that the reply has its end only: on a line of its own, or behind a sentence. */
+/**
+ * The template may have opened the thinking, so that the reply contains only its end: on a separate line, or after a
+ * sentence.
+ */
 function withoutUnopened(text: string, data: number): string {
   for (const [open, close] of MARKS) {
     const at = text.indexOf(close);
@@ -91,7 +94,7 @@ function harmonyAnswer(said: string): Spoken | undefined {
   const final = said.indexOf(FINAL);
   const message = final === -1 ? -1 : said.indexOf(MESSAGE, final);
   if (message !== -1) return { text: withoutEnds(said.slice(message + MESSAGE.length).trimStart()) };
-  // A server may have taken the marks of the answer, and left those of the thinking.
+  // A server may have removed the marks of the answer, but not those of the thinking.
   const end = said.indexOf("<|end|>");
   const rest = end === -1 ? "" : said.slice(end + "<|end|>".length).trim();
   if (rest !== "" && !rest.includes("<|channel|>")) return { text: withoutEnds(rest) };

@@ -17,25 +17,26 @@ interface WrittenTool {
 
 export interface WrittenOptions {
   readonly tools: readonly WrittenTool[];
-  /** Whether markup, or all calls in it, are a quotation of something that the model has read. */
+  /** Whether markup, or all calls in it, quote something that the model has read. */
   readonly isQuoted: (markup: string, calls: readonly WrittenCall[]) => boolean;
-  /** The provider says that the reply calls tools: it may say more around them. */
+  /** The provider's finish reason announces calls: text around them is allowed. */
   readonly isMeant?: boolean;
-  /** Only markup that ends the text counts. */
+  /** Only markup at the end of the text counts. */
   readonly isOnlyAtEnd?: boolean;
 }
 
-/** What a text without calls by function calling says about calls. */
+/** Calls found in a text without native function calls. */
 export type Written =
-  /** `form`: whose way of writing calls it is. `prose`: what stands around them. */
+  /** `form`: the format of the calls. `prose`: the text around them. */
   | { readonly kind: "calls"; readonly calls: readonly WrittenCall[]; readonly form: string; readonly prose: string }
-  /** It was to be a call, and cannot be read: `problem` is a clause. */
+  /** An attempted call that cannot be parsed: `problem` is a clause. */
   | { readonly kind: "attempt"; readonly form: string; readonly problem: string };
 
 /**
- * Reads tool calls that a model wrote as text. Undefined: it is an answer, even if it speaks about calls. Special tokens of
- * models count wherever they stand outside of code; tags where they begin a line or end the text, tags that any XML may
- * have where they end it; JSON and Python where they are all that the text says. All of them have to name an offered tool. Never throws; linear in the text.
+ * Parses tool calls that a model wrote as text. Undefined: it is an answer, even if it mentions calls. Special tokens
+ * of models count anywhere outside code; tags count if they start a line or end the text; tags that any XML may contain
+ * count if they end it; JSON and Python count if the text contains nothing else. All must name an offered tool. Never
+ * throws; linear time.
  */
 export function readWrittenCalls(text: string, options: WrittenOptions): Written | undefined {
   const body = bodyOptions(options);
@@ -57,12 +58,12 @@ export function readWrittenCalls(text: string, options: WrittenOptions): Written
   const [attempt] = counted;
   if (attempt !== undefined) {
     const unknown = attempt.calls?.map(({ name }) => JSON.stringify(name.slice(0, 100))).join(", ");
-    return { kind: "attempt", form: attempt.form, problem: attempt.problem ?? `there is no tool ${unknown}` };
+    return { kind: "attempt", form: attempt.form, problem: attempt.problem ?? `unknown tool ${unknown}` };
   }
   return options.isOnlyAtEnd === true ? undefined : readAll(text, options, body);
 }
 
-/** Beyond this, calls are not looked up one by one: the reply is refused anyway. */
+/** With more calls, names are not checked one by one: the reply is rejected anyway. */
 const MOST_LOOKED_UP = 300;
 
 function withoutQuoted(text: string, all: readonly Envelope[], { isQuoted }: WrittenOptions): readonly Envelope[] {
@@ -72,7 +73,7 @@ function withoutQuoted(text: string, all: readonly Envelope[], { isQuoted }: Wri
   return isQuoted(text.slice(all[0]?.start, all.at(-1)?.closed_from), []) ? [] : all;
 }
 
-/** Whether it is a call though something follows it: models go on with results that they make up. */
+/** Whether it is a call although text follows it: models continue with invented results. */
 function isSureInside({ certainty, isFirst }: Envelope): boolean {
   return certainty === "special" || (certainty === "tag" && isFirst);
 }
@@ -98,7 +99,7 @@ function findTool(written: string, tools: readonly WrittenTool[]): WrittenTool |
 const LOOKED_AT = 2000;
 const LONGEST_EMPTY = 40;
 
-/** The offered tool that broken markup names. */
+/** The offered tool named in broken markup. */
 function namedIn(
   text: string,
   { start, end }: Pick<Envelope, "start" | "end">,
@@ -108,16 +109,16 @@ function namedIn(
   return tools.find(({ name }) => words.has(name))?.name;
 }
 
-/** One that cannot be read among others that can: it is answered with what is wrong. */
+/** A broken call among valid ones: it is answered with its problem. */
 function brokenCall(text: string, envelope: Envelope, options: WrittenOptions): readonly WrittenCall[] {
   const name = namedIn(text, envelope, options);
   const input = text.slice(envelope.start, envelope.end);
-  // An opening tag in the place of the closing one.
+  // An opening tag instead of the closing one.
   const isEmpty = name === undefined && input.length < LONGEST_EMPTY;
   return isEmpty ? [] : [{ name: name ?? "unknown", input, repaired: [] }];
 }
 
-/** Results that a model makes up behind its own calls are not kept. */
+/** Invented results after a model's calls are dropped. */
 const MADE_UP =
   /<\/?(?:tool_response|tool_result|function_results?|observation)\b|<[|｜]tool[_▁](?:response|outputs?)|^Observation:/im;
 
@@ -140,14 +141,14 @@ function proseAround(text: string, envelopes: readonly Envelope[]): string {
 const LONGEST_LEAD = 300;
 const AN_EXAMPLE =
   /\b(?:examples?|e\.g|for instance|such as|looks? like|like this|format|syntax|schema|sample|would|you (?:can|could|may|might)|how (?:to|you))\b|例如|示例|例子|格式/i;
-/** A reader is told what to do with what follows. */
+/** The text tells a reader what to do with the code that follows. */
 const FOR_READER =
   /(?<!\bI |\bI'll |\bI will |\blet me |\bto |\bnow )\b(?:put|add|paste|copy|insert|save) (?:this|the following|it)\b|\b(?:response|output|payload|configuration|config)(?: is)?:$/i;
 const BEGINNING = /^[ \t]*(?:`{3,}|~{3,})|[[{]/m;
 const PYTHON = /^\s*(?:print\()?[A-Za-z_][\w.]{0,100}\(/;
 const AFTER = /[\s`~]*/y;
 
-/** A reply that is nothing but calls, give or take a short sentence before them. */
+/** A reply that contains only calls, except for a short sentence before them. */
 function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, "isMarked">): Written | undefined {
   const start = PYTHON.test(text) ? 0 : BEGINNING.exec(text)?.index;
   if (start === undefined) return undefined;
@@ -195,12 +196,12 @@ function markedInFence(
   return { kind: "calls", calls, form: first.form, prose: "" };
 }
 
-/** Its arguments are those of the tool: all that are needed, or none that it does not know. */
+/** Whether the arguments match the tool: all required ones, or no unknown ones. */
 function fitsTool({ name, input }: WrittenCall, { tools }: WrittenOptions): boolean {
   const tool = findTool(name, tools);
   const read = readCallArguments(input);
   if (tool === undefined || "problem" in read) return false;
-  if (meantTool(name, tools).name !== tool.name) return true; // an alias has arguments of its own
+  if (meantTool(name, tools).name !== tool.name) return true; // an alias has different arguments
   const { properties, required } = tool.args_schema;
   const known = new Set(Object.keys(Object(properties)));
   const given = Object.keys(fitArguments(read.arguments, tool.args_schema).arguments);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { MemoryKeeper, MemoryPage } from "@autonous/runtime";
+import type { MemoryKeeper, MemoryPage } from "@autonous/runtime/internal";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openStore } from "../open-store.ts";
@@ -31,7 +31,7 @@ const SEARCHES = [
   { query: "!?* \0 \ud800 ()",     finds: [] },
 ] as const;
 
-/** Pieces of many scripts and of none. */
+/** Characters of many scripts, and symbols. */
 const PIECES = [
   "deploy",
   "Größe",
@@ -69,7 +69,7 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
     return { at, memory };
   }
 
-  test("what is remembered is there for the next one who opens the store", async () => {
+  test("an entry is still there when the store is opened again", async () => {
     const { at, memory } = await scratch();
     const { entry } = await memory.create({ title: "Build", knowledge: "npm run build" });
     const again = await at.open();
@@ -77,7 +77,7 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
     expect(await again.memory.get(entry.id)).toEqual(entry);
   });
 
-  test("the same title and knowledge give the same entry; a difference gives another", async () => {
+  test("the same title and knowledge return the same entry; a difference creates another", async () => {
     const { at, memory } = await scratch();
     const { entry: first } = await memory.create({ title: "Build", knowledge: "npm run build" });
     at.now++;
@@ -89,7 +89,7 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
     expect(other.id).not.toBe(first.id);
   });
 
-  test("an update keeps what it does not name, says what was before, and is found by its new words only", async () => {
+  test("an update keeps omitted fields, returns the old entry, and is found only by its new words", async () => {
     const { at, memory } = await scratch();
     const { entry } = await memory.create({ title: "Build", knowledge: "by npm" });
     at.now += 5;
@@ -103,7 +103,7 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
     expect(await memory.update("mem_none", { title: "x" })).toBeUndefined();
   });
 
-  test("what was removed is gone, and restored as it was", async () => {
+  test("a removed entry is gone, and can be restored unchanged", async () => {
     const { memory } = await scratch();
     const { entry } = await memory.create({ title: "Build", knowledge: "by npm" });
     expect(await memory.remove(entry.id)).toEqual(entry);
@@ -162,7 +162,7 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
       expect((await memory.search(query, { limit: 10 })).entries).toHaveLength(finds);
     });
 
-  test("no query is too long or too strange", async () => {
+  test("no query is too long or causes an error", async () => {
     const { memory } = await scratch();
     await memory.create({ title: "Deploy", knowledge: "Never on a Friday" });
     expect((await memory.search("x".repeat(10_000), { limit: 1 })).entries).toEqual([]);
@@ -174,7 +174,7 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
     );
   });
 
-  test("every entry is found by the words it is made of", async () => {
+  test("every entry is found by its own words", async () => {
     const { memory } = await scratch();
     const texts = fc
       .array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 12 })
@@ -191,7 +191,7 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
     );
   });
 
-  test("a memory that is full says so, and takes what is there already", async () => {
+  test("a full memory rejects new entries, and returns existing ones", async () => {
     const { memory } = await scratch();
     const { entry: kept } = await memory.create({ title: "kept", knowledge: "x" });
     const restored = { knowledge: "x", created_at: 0, updated_at: 0 };
@@ -201,12 +201,12 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
 
     await expect(memory.create({ title: "one more", knowledge: "x" })).rejects.toMatchObject({
       code: "LimitReached",
-      message: 'Cannot remember "one more": 10000 entries are kept already',
+      message: 'Cannot remember "one more": the memory already has 10000 entries',
     });
     expect(await memory.create({ title: "kept", knowledge: "x" })).toEqual({ entry: kept, is_new: false });
   });
 
-  test("the words stay with their entries in a backup", async () => {
+  test("the search index is consistent in a backup", async () => {
     const at = new ScratchStore(kind);
     onTestFinished(() => at.close());
     const store = await at.open();

@@ -1,5 +1,6 @@
-import { makeId, ToolError } from "@autonous/runtime";
-import type { MemoryEntry, MemoryKeeper, MemoryPage } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
+import type { MemoryEntry, MemoryKeeper, MemoryPage } from "@autonous/runtime/internal";
 import type { Database, Queries } from "../sqlite/database.ts";
 
 const COLUMNS = "id, title, knowledge, created_at, updated_at";
@@ -12,29 +13,29 @@ const PUT = `insert into memory (${COLUMNS}) values (?, ?, ?, ?, ?)
 const REMOVE = "delete from memory where id = ?";
 const NEWEST = `select ${COLUMNS} from memory where (created_at, id) < (?, ?) order by created_at desc, id desc limit ?`;
 const BEFORE_ALL = { created_at: Number.MAX_SAFE_INTEGER, id: "" };
-/** A word in the title counts for four in the text: a title says what an entry is about. */
+/** A match in the title has four times the weight: the title names the subject of an entry. */
 const SEARCH = `select ${COLUMNS.replaceAll(/\w+/g, "memory.$&")} from memory_words
   join memory on memory.position = memory_words.rowid where memory_words match ?
   order by bm25(memory_words, 4.0, 1.0), memory.created_at desc, memory.id desc limit ?`;
 
-/** Scripts that put no space between words: the index has whole sentences of them as one word. */
+/** Scripts without spaces between words: the index treats whole sentences of them as one word. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** Entries in which all words stand, wherever. Those that have them in the title come first. */
+/** Entries that contain all words as substrings. Matches in the title come first. */
 const ANYWHERE = `select ${COLUMNS} from memory
   where not exists (select 1 from json_each(?1) as word where instr(lower(title || ' ' || knowledge), lower(word.value)) = 0)
   order by exists (select 1 from json_each(?1) as word where instr(lower(title), lower(word.value)) > 0) desc,
     created_at desc, id desc limit ?2`;
 
-/** Far more than anybody reads through, and little enough to be searched in no time. */
+/** More than anyone needs, and few enough for a fast search. */
 const MOST_ENTRIES = 10_000;
 
 export function createMemory(database: Database, clock: () => number): MemoryKeeper {
   return {
     create: (entry) =>
-      database.transaction("remember something", (queries) => create(queries, { ...entry, now: clock() })),
+      database.transaction("create a memory entry", (queries) => create(queries, { ...entry, now: clock() })),
     update: (id, change) =>
-      database.transaction(`change entry "${id}" of the memory`, async (queries) => {
+      database.transaction(`change memory entry "${id}"`, async (queries) => {
         const before = await find(queries, id);
         if (before === undefined) return undefined;
         const after = { ...before, ...change, updated_at: clock() };
@@ -42,20 +43,19 @@ export function createMemory(database: Database, clock: () => number): MemoryKee
         return { before, after };
       }),
     remove: (id) =>
-      database.transaction(`remove entry "${id}" from the memory`, async (queries) => {
+      database.transaction(`delete memory entry "${id}"`, async (queries) => {
         const entry = await find(queries, id);
         if (entry !== undefined) await queries.run(REMOVE, [id]);
         return entry;
       }),
-    restore: (entry) =>
-      database.transaction(`put back entry "${entry.id}" of the memory`, (queries) => put(queries, entry)),
-    get: (id) => database.read(`read entry "${id}" of the memory`, (queries) => find(queries, id)),
+    restore: (entry) => database.transaction(`restore memory entry "${entry.id}"`, (queries) => put(queries, entry)),
+    get: (id) => database.read(`read memory entry "${id}"`, (queries) => find(queries, id)),
     list: ({ limit, after = BEFORE_ALL }) =>
-      database.read("list what is remembered", async (queries) =>
+      database.read("list memory entries", async (queries) =>
         pageOf(await queries.all<MemoryEntry>(NEWEST, [after.created_at, after.id, limit + 1]), limit),
       ),
     search: (query, { limit }) =>
-      database.read("search what is remembered", async (queries) => {
+      database.read("search memory entries", async (queries) => {
         const words = wordsOf(query);
         if (words.length === 0) return pageOf([], limit);
         const found = await queries.all<MemoryEntry>(SEARCH, [matchOf(words), limit + 1]);
@@ -79,9 +79,9 @@ async function create(
   if (same !== undefined) return { entry: same, is_new: false };
   const kept = await queries.one<{ readonly count: number }>(COUNT);
   if (kept !== undefined && kept.count >= MOST_ENTRIES) {
-    throw new ToolError("LimitReached", `Cannot remember "${title}": ${kept.count} entries are kept already`, {
+    throw new ToolError("LimitReached", `Cannot remember "${title}": the memory already has ${kept.count} entries`, {
       most: MOST_ENTRIES,
-      hint: "Delete entries that are no longer of use, or bring several together in one by an update.",
+      hint: "Delete entries that are no longer needed, or merge several into one with an update.",
     });
   }
   const entry = { id: makeId("mem", now), title, knowledge, created_at: now, updated_at: now };
@@ -101,13 +101,13 @@ function pageOf(found: readonly MemoryEntry[], limit: number): MemoryPage {
   return { entries: found.slice(0, limit), more: found.length > limit };
 }
 
-/** What the index takes for words: letters and digits of any script, with the marks on them. */
+/** Words as the index splits them: letters and digits of any script, with combining marks. */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
-/** Beyond these a query says nothing more about what it looks for. */
+/** More words do not make a query more specific. */
 const MOST_WORDS = 32;
 const BEGINNING = /^.{1,64}/u;
 
-/** The words of a query and nothing else. */
+/** The words of a query, without operators. */
 function wordsOf(query: string): readonly string[] {
   const words = new Set<string>();
   for (const [word] of query.matchAll(WORD)) {
@@ -117,7 +117,7 @@ function wordsOf(query: string): readonly string[] {
   return [...words];
 }
 
-/** Each in quotes: whatever stands in a query, none of it is taken for an operator. */
+/** Quotes each word, so that no part of a query is parsed as an operator. */
 function matchOf(words: readonly string[]): string {
   return words.map((word) => `"${word}"*`).join(" ");
 }

@@ -1,10 +1,10 @@
-import { COUNTED } from "@autonous/runtime";
-import type { Counts, QuotaHolder, QuotaKeeper, QuotaUse } from "@autonous/runtime";
+import { COUNTED } from "@autonous/runtime/internal";
+import type { Counts, QuotaHolder, QuotaKeeper, QuotaUse } from "@autonous/runtime/internal";
 import type { Database, Queries } from "../sqlite/database.ts";
 
-/** What is used within so long is added up in one row, and leaves a window together. */
+/** Usage within this span is summed in one row, and leaves a window together. */
 const SPAN_MS = 10_000;
-/** No window is longer; rows before that are of no use. */
+/** Longer than any window, so older rows are not needed. */
 const KEPT_MS = 367 * 86_400_000;
 
 const ADD = `insert into quota_use (per, holder, since, calls, executions, tokens, bytes_written)
@@ -20,14 +20,14 @@ const FORGET = "delete from quota_use where per = ? and holder = ? and since < ?
 export function createQuotas(database: Database): QuotaKeeper {
   return {
     used: ({ per, id }, since_ms) =>
-      database.read("read what was used of a quota", async (queries) => {
+      database.read("read the use of a quota", async (queries) => {
         const row = await queries.one<QuotaUse["counts"] & Pick<QuotaUse, "oldest_ms">>(USED, [per, id, since_ms]);
         if (row === undefined) throw new Error("A sum has one row");
         const { oldest_ms, ...counts } = row;
         return { counts, oldest_ms };
       }),
     add: (holder, counts, now) =>
-      database.transaction("count what was used of a quota", (queries) => charge(queries, { holder, counts, now })),
+      database.transaction("count the use of a quota", (queries) => charge(queries, { holder, counts, now })),
   };
 }
 

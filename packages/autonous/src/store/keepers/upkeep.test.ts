@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeId } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
 import { afterEach, expect, test } from "vitest";
 import { openStore } from "../open-store.ts";
 import type { Store } from "../store.ts";
@@ -33,7 +33,7 @@ async function place(): Promise<Place> {
 
 let messages = 0;
 
-/** A task that was done and answered; its reply was taken by the channel unless it is to wait. */
+/** A completed task; the channel has accepted its reply unless it should wait. */
 async function doTask({ store }: Place, options: { readonly events?: number; readonly sent?: boolean } = {}) {
   const lane = `lane ${++messages}`;
   const ids = await store.inbox.ingest({ source: "test", external_id: String(messages), lane, text: "secret words" });
@@ -62,7 +62,7 @@ async function forget({ store }: Place, run_id: string) {
   return left;
 }
 
-test("runs that are over are old, oldest first; one whose reply waits is not", async () => {
+test("ended runs are listed as old, oldest first, without those with an unsent reply", async () => {
   const where = await place();
   const first = await doTask(where);
   where.at(101 * DAY_MS);
@@ -75,7 +75,7 @@ test("runs that are over are old, oldest first; one whose reply waits is not", a
   expect(await where.store.upkeep.oldRuns({ before: 101 * DAY_MS, limit: 10 })).toHaveLength(1);
 });
 
-test("a forgotten run leaves its length and last hash, and nothing of what was said", async () => {
+test("a pruned run leaves its length and last hash, but no messages", async () => {
   const where = await place();
   const { store } = where;
   const { run_id, task_id } = await doTask(where, { events: 1300 });
@@ -99,7 +99,7 @@ test("a forgotten run leaves its length and last hash, and nothing of what was s
   expect(await store.upkeep.oldRuns({ before: 200 * DAY_MS, limit: 10 })).toEqual([]);
 });
 
-test("a forgotten run leaves neither the name of who asked nor the files that came with it", async () => {
+test("a pruned run leaves neither the name of its user nor its files", async () => {
   const where = await place();
   const { store } = where;
   const from = { origin: JSON.stringify({ message_id: 3, name: "Ada" }), files: JSON.stringify({ files: [] }) };
@@ -114,7 +114,7 @@ test("a forgotten run leaves neither the name of who asked nor the files that ca
   expect((await store.tasks.get(task_id))?.task).toMatchObject({ text: "", origin: null, files: null });
 });
 
-test("a message whose run is forgotten is still not taken again", async () => {
+test("a message whose run was pruned is still not accepted again", async () => {
   const where = await place();
   const { run_id, task_id } = await doTask(where);
   await forget(where, run_id);
@@ -129,11 +129,11 @@ test("a message whose run is forgotten is still not taken again", async () => {
   expect(again).toEqual({ run_id, task_id, duplicate: true });
 });
 
-test("a run that was marked is unfinished until it is removed, and cannot be forgotten unmarked", async () => {
+test("a marked run is unfinished until it is removed, and an unmarked one cannot be pruned", async () => {
   const where = await place();
   const { store } = where;
   const { run_id } = await doTask(where);
-  await expect(store.upkeep.forgetRun(run_id)).rejects.toThrow(/not put on record/);
+  await expect(store.upkeep.forgetRun(run_id)).rejects.toThrow(/the deletion was not recorded first/);
 
   const marked = await store.upkeep.markForgotten(run_id);
   expect(await store.upkeep.unfinished(10)).toEqual([marked]);
@@ -146,7 +146,7 @@ test("a run that was marked is unfinished until it is removed, and cannot be for
   expect(await store.upkeep.unfinished(10)).toEqual([]);
 });
 
-test("a copy is whole although others write, and is for this user only", async () => {
+test("a copy is complete although others write, and only this user can read it", async () => {
   const where = await place();
   const { store, file } = where;
   const { run_id } = await doTask(where, { events: 2000 });
@@ -161,7 +161,7 @@ test("a copy is whole although others write, and is for this user only", async (
   await expect(store.upkeep.backup(`${file}.copy`)).rejects.toThrow(/EEXIST/);
 });
 
-test("what forgotten runs took is given back to the file system", async () => {
+test("the space of pruned runs is released to the file system", async () => {
   const where = await place();
   const { store, file } = where;
   const { run_id } = await doTask(where, { events: 20_000 });

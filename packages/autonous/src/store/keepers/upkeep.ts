@@ -1,9 +1,9 @@
-import { EMPTY_TAIL } from "@autonous/runtime";
+import { EMPTY_TAIL } from "@autonous/runtime/internal";
 import type { Database, Queries } from "../sqlite/database.ts";
 import { SERVICE_CHAIN } from "../record/service-chain.ts";
 import type { ForgottenRun, OldRun, Upkeep } from "../store.ts";
 
-/** Over, and nobody waits for anything of it: no reply that is to be sent, no question that is open. */
+/** The task has ended, all replies were sent, and no approval is open. */
 const IS_IDLE = `finished_at is not null and forgotten_at is null
   and not exists (select 1 from outbox where outbox.task_id = inbox.task_id and sent_at is null and gave_up_at is null)
   and not exists (select 1 from approvals where approvals.run_id = inbox.run_id and state in ('pending', 'granted'))`;
@@ -25,9 +25,9 @@ const BY_TASK = `select ${COLUMNS} from forgotten_runs where run_id = (select ru
 const UNFINISHED = `select ${COLUMNS} from forgotten_runs where removed_at is null order by forgotten_at limit ?`;
 const PAGE = `select ${COLUMNS} from forgotten_runs where run_id > ? order by run_id limit ?`;
 
-/** How many rows go in one transaction: some milliseconds, so that nobody who writes has to wait for long. */
+/** Rows deleted per transaction: takes some milliseconds, so that other writers do not wait for long. */
 const ROWS = 500;
-/** From the end: what is left is the beginning of the chain, which a file that follows it can have in full. */
+/** Deletes from the end: what remains is the start of the chain, which still matches the run's file. */
 const LAST_EVENTS = `delete from events where run_id = ?1
   and seq > (select max(seq) from events where run_id = ?1) - ${ROWS}`;
 const SOME_CALLS = `delete from tool_calls where rowid in (select rowid from tool_calls where run_id = ? limit ${ROWS})`;
@@ -36,10 +36,10 @@ const THE_REST = [
   "delete from history where task_id = (select task_id from inbox where run_id = ?)",
   "delete from outbox where task_id = (select task_id from inbox where run_id = ?)",
   "delete from approvals where run_id = ?",
-  // What was granted to a session is in force beyond the run in which that was said.
+  // A grant for the session outlives the run in which it was given.
   "delete from grants where run_id = ? and (scope = 'run' or revoked_at is not null)",
   "delete from quota_use where per = 'run' and holder = ?",
-  // Nothing is left that a dead letter could be judged by.
+  // A dead letter without its data cannot be retried, so it becomes failed.
   `update inbox set text = '', origin = null, files = null, error = null, state = case state when 'dead_letter' then 'failed' else state end
     where run_id = ? and forgotten_at is not null`,
 ];
@@ -48,33 +48,31 @@ const REMOVED = "update forgotten_runs set removed_at = ? where run_id = ? and r
 export function createUpkeep(database: Database, clock: () => number): Upkeep {
   return {
     oldRuns: ({ before, limit, offset = 0 }) =>
-      database.read("look for old runs", (queries) => queries.all<OldRun>(OLD, [before, limit, offset])),
+      database.read("find old runs", (queries) => queries.all<OldRun>(OLD, [before, limit, offset])),
     knows: (run_id) =>
-      database.read(`look for run "${run_id}"`, async (queries) => (await queries.one(KNOWN, [run_id])) !== undefined),
+      database.read(`find run "${run_id}"`, async (queries) => (await queries.one(KNOWN, [run_id])) !== undefined),
     markForgotten: (run_id) =>
-      database.transaction(`forget run "${run_id}"`, async (queries) => {
+      database.transaction(`prune run "${run_id}"`, async (queries) => {
         if ((await queries.run(MARK, [clock(), run_id])) === 0) return undefined;
         await queries.run(REMEMBER, [run_id]);
         return await queries.one<ForgottenRun>(BY_RUN, [run_id]);
       }),
     unfinished: (limit) =>
-      database.read("look for runs that are to be removed", (queries) =>
-        queries.all<ForgottenRun>(UNFINISHED, [limit]),
-      ),
+      database.read("find runs to delete", (queries) => queries.all<ForgottenRun>(UNFINISHED, [limit])),
     forgetRun: (run_id) => forgetRun(database, run_id),
     markRemoved: (run_id) =>
       database.transaction(
-        `forget run "${run_id}"`,
+        `prune run "${run_id}"`,
         async (queries) => void (await queries.run(REMOVED, [clock(), run_id])),
       ),
     forgotten: (id) =>
       database.read(
-        `look for what is left of "${id}"`,
+        `read the deletion record of "${id}"`,
         async (queries) =>
           (await queries.one<ForgottenRun>(BY_RUN, [id])) ?? (await queries.one<ForgottenRun>(BY_TASK, [id])),
       ),
     allForgotten: ({ after = "", limit }) =>
-      database.read("list what is left of runs", (queries) => queries.all<ForgottenRun>(PAGE, [after, limit])),
+      database.read("list deletion records", (queries) => queries.all<ForgottenRun>(PAGE, [after, limit])),
     usedBytes: () => database.usedBytes(),
     backup: (file) => database.copyTo(file),
     shrink: () => database.shrink(),
@@ -83,9 +81,9 @@ export function createUpkeep(database: Database, clock: () => number): Upkeep {
 
 async function forgetRun(database: Database, run_id: string): Promise<void> {
   const inTransaction = <T>(work: (queries: Queries) => Promise<T>): Promise<T> =>
-    database.transaction(`forget run "${run_id}"`, work);
+    database.transaction(`prune run "${run_id}"`, work);
   const isMarked = await inTransaction((queries) => queries.one<ForgottenRun>(BY_RUN, [run_id]));
-  if (isMarked === undefined) throw new Error(`Cannot forget run "${run_id}": that was not put on record before`);
+  if (isMarked === undefined) throw new Error(`Cannot prune run "${run_id}": the deletion was not recorded first`);
   for (const sql of [SOME_CALLS, LAST_EVENTS])
     for (;;) if ((await inTransaction((queries) => queries.run(sql, [run_id]))) === 0) break;
   await inTransaction(async (queries) => {

@@ -1,5 +1,6 @@
-import { makeId } from "@autonous/runtime";
-import type { ApprovalRequest, ApprovalState, Grant } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
+import type { ApprovalRequest } from "@autonous/runtime";
+import type { ApprovalState, Grant } from "@autonous/runtime/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ScratchStore, START_MS, STORE_KINDS } from "../../../../../test/support/store-places.ts";
 import type { Lease, Store } from "../store.ts";
@@ -47,7 +48,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
   }
 
   describe("a request", () => {
-    test("that waits is given to the same call under another id, in its run alone, also to several at once", async () => {
+    test("that is pending is reused by the same call under another id, only in its run, also by several at once", async () => {
       const { store, at } = await scratch();
       const other = await at.open();
       const { approval_id } = (await store.approvals.open(request())).request;
@@ -64,14 +65,14 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect((await store.approvals.open(request(any), { shared: "none" })).request.run_id).toBe("run_3");
 
       await store.approvals.answer(approval_id, { answer: "deny" });
-      const anew = await store.approvals.open(request({ tool_call_id: "call_5" }));
-      expect([anew.state, anew.request.tool_call_id]).toEqual(["pending", "call_5"]);
+      const fresh = await store.approvals.open(request({ tool_call_id: "call_5" }));
+      expect([fresh.state, fresh.request.tool_call_id]).toEqual(["pending", "call_5"]);
       at.now += 60_001;
       const late = await store.approvals.open(request({ tool_call_id: "call_6" }));
       expect(late.request.tool_call_id).toBe("call_6");
     });
 
-    test("is pending until the first answer, which wins; the second is told", async () => {
+    test("is pending until the first answer, which wins; the second one gets that answer", async () => {
       const { store, at } = await scratch();
       const other = await at.open();
       const { approval_id } = (await store.approvals.open(request())).request;
@@ -87,7 +88,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect(await store.approvals.get(approval_id)).toMatchObject({ state: states[0] });
     });
 
-    test("asked again by the same call gives the one that there is, answered or not", async () => {
+    test("made again by the same call returns the existing one, answered or not", async () => {
       const { store } = await scratch();
       const { request: first } = await store.approvals.open(request());
       await store.approvals.answer(first.approval_id, { answer: "deny", reason: "not today" });
@@ -95,7 +96,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect(again).toMatchObject({ request: first, state: "denied", answer: { reason: "not today" } });
     });
 
-    test("of the same call for something else withdraws the one before", async () => {
+    test("of the same call with other arguments withdraws the previous one", async () => {
       const { store } = await scratch();
       const { request: first } = await store.approvals.open(request());
       await store.approvals.answer(first.approval_id, { answer: "grant" });
@@ -104,7 +105,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect(await store.approvals.findGranted("d1")).toBeUndefined();
     });
 
-    test("that was granted is used once, whoever asks", async () => {
+    test("that was granted is used once, by one caller", async () => {
       const { store, at } = await scratch();
       const other = await at.open();
       const { approval_id } = (await store.approvals.open(request())).request;
@@ -116,7 +117,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect(await store.approvals.findGranted("d1")).toBeUndefined();
     });
 
-    test("whose time is over cannot be granted any more", async () => {
+    test("that has expired can no longer be granted", async () => {
       const { store, at } = await scratch();
       const { approval_id } = (await store.approvals.open(request())).request;
       at.now += 60_000;
@@ -126,14 +127,14 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       });
     });
 
-    test("that there is not can be neither answered nor used", async () => {
+    test("that does not exist can be neither answered nor used", async () => {
       const { store } = await scratch();
       expect(await store.approvals.answer("apr_none", { answer: "grant" })).toBeUndefined();
       expect(await store.approvals.use("apr_none")).toBe(false);
       expect(await store.approvals.get("apr_none")).toBeUndefined();
     });
 
-    test("is waited for until somebody answers, and no longer than the signal says", async () => {
+    test("is waited for until it is answered or the signal is aborted", async () => {
       const { store } = await scratch();
       const { approval_id } = (await store.approvals.open(request())).request;
       const waiting = store.approvals.wait(approval_id, new AbortController().signal);
@@ -177,7 +178,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       return approval_id;
     }
 
-    test("frees its slot, keeps its lane, and holds up no other", async () => {
+    test("releases its slot, keeps its lane, and delays no other lane", async () => {
       const { store } = await scratch();
       const lease = await begin(store);
       await park(store, lease);
@@ -189,7 +190,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect((await store.tasks.get(lease.task.task_id))?.task.state).toBe("waiting_approval");
     });
 
-    test.each(["grant", "deny"] as const)("goes on when somebody says %s, as the same attempt", async (answer) => {
+    test.each(["grant", "deny"] as const)("continues after the answer %s, as the same attempt", async (answer) => {
       const { store } = await scratch();
       const lease = await begin(store);
       const approval_id = await park(store, lease);
@@ -211,7 +212,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect(await store.inbox.claim("w", 1)).toHaveLength(1);
     });
 
-    test("is ready at once where the answer came before it was parked", async () => {
+    test("is ready at once if the answer came before it was parked", async () => {
       const { store } = await scratch();
       const lease = await begin(store);
       const { approval_id } = (await store.approvals.open(request({ run_id: lease.task.run_id }))).request;
@@ -220,7 +221,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect(await store.inbox.claim("w", 1)).toHaveLength(1);
     });
 
-    test("goes on when nobody answered in time", async () => {
+    test("continues when the approval expires", async () => {
       const { store, at } = await scratch();
       const lease = await begin(store);
       const approval_id = await park(store, lease);
@@ -243,7 +244,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       expect(await restarted.inbox.claim("w2", 1)).toHaveLength(1);
     });
 
-    test("tells in its record whom it waits for", async () => {
+    test("records which approvals it waits for", async () => {
       const { store } = await scratch();
       const lease = await begin(store);
       const approval_id = await park(store, lease);
@@ -340,7 +341,7 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
     });
   });
 
-  test("a used request is not given again, and a yes with other arguments is none to this call", async () => {
+  test("a used approval is not reused, and an approval with other arguments does not apply to this call", async () => {
     const { store } = await scratch();
     const { approval_id } = (await store.approvals.open(request())).request;
     await store.approvals.answer(approval_id, { answer: "grant", args: { path: "b.txt" } });

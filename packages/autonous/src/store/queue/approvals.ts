@@ -1,13 +1,6 @@
-import { canBecome } from "@autonous/runtime";
-import type {
-  Approval,
-  ApprovalAnswer,
-  ApprovalFilter,
-  ApprovalKeeper,
-  ApprovalRequest,
-  ApprovalState,
-  Grant,
-} from "@autonous/runtime";
+import { canBecome } from "@autonous/runtime/internal";
+import type { ApprovalAnswer, ApprovalRequest } from "@autonous/runtime";
+import type { Approval, ApprovalFilter, ApprovalKeeper, ApprovalState, Grant } from "@autonous/runtime/internal";
 import type { Database, Queries } from "../sqlite/database.ts";
 import { damagedRow, isObject, parseKept } from "../sqlite/kept-json.ts";
 import { putQuestion } from "../record/put-outgoing.ts";
@@ -16,7 +9,7 @@ import { wakeWaiting } from "./waiting.ts";
 const COLUMNS = "approval_id, run_id, state, request_json, answer_json, answered_at";
 const BY_ID = `select ${COLUMNS} from approvals where approval_id = ?`;
 const OF_CALL = `select ${COLUMNS} from approvals where run_id = ? and tool_call_id = ? order by position desc`;
-/** A yes with arguments of its own is one to another call. */
+/** An approval with changed arguments is for a different call. */
 const GRANTED = `select ${COLUMNS} from approvals where digest = ? and state = 'granted'
   and case when json_valid(answer_json) then json_extract(answer_json, '$.args') is null else 0 end order by position limit 1`;
 const PENDING = `select ${COLUMNS} from approvals where digest = ? and state = 'pending' and expires_at > ? order by position`;
@@ -36,7 +29,7 @@ const GRANTS_OF = `select grant_json from grants where revoked_at is null
   and ((scope = 'run' and run_id = ?) or (scope = 'session' and session = ?)) order by position`;
 const REVOKE = "update grants set revoked_at = ? where grant_id = ? and revoked_at is null";
 
-/** How often somebody who waits in this process looks. Tasks do not wait: they are parked. */
+/** Poll interval of a caller that waits in this process. Tasks do not poll: they are parked. */
 const LOOK_MS = 250;
 
 interface Row {
@@ -48,7 +41,7 @@ interface Row {
   readonly answered_at: number | null;
 }
 
-/** Requests and grants of the service. An answer makes the task that waits for it ready, in the same commit. */
+/** Requests and grants of the service. An answer makes the waiting task ready in the same transaction. */
 export function createApprovals(database: Database, clock: () => number): ApprovalKeeper {
   const get = (approval_id: string): Promise<Approval | undefined> =>
     database.read(`read approval "${approval_id}"`, async (queries) => optional(await find(queries, approval_id)));
@@ -57,7 +50,7 @@ export function createApprovals(database: Database, clock: () => number): Approv
     open: (request, { shared = "run" } = {}) =>
       database.transaction("ask for an approval", (queries) => open(queries, request, { shared, now: clock() })),
     findGranted: (digest) =>
-      database.read("look for an approval", async (queries) => optional(await queries.one<Row>(GRANTED, [digest]))),
+      database.read("find an approval", async (queries) => optional(await queries.one<Row>(GRANTED, [digest]))),
     list: (filter = {}) => database.read("list approvals", (queries) => list(queries, filter)),
     answer: (approval_id, answer) =>
       database.transaction(`answer approval "${approval_id}"`, (queries) =>
@@ -82,7 +75,7 @@ export function createApprovals(database: Database, clock: () => number): Approv
           holder === undefined
             ? await queries.all<{ readonly grant_json: string }>(GRANTS)
             : await queries.all<{ readonly grant_json: string }>(GRANTS_OF, [holder.run_id, holder.session]);
-        return rows.flatMap(({ grant_json }) => parseKept(grant_json, isGrant) ?? []); // a damaged one allows nothing
+        return rows.flatMap(({ grant_json }) => parseKept(grant_json, isGrant) ?? []); // a damaged grant allows nothing
       }),
     revoke: (grant_id) =>
       database.transaction(
@@ -92,19 +85,19 @@ export function createApprovals(database: Database, clock: () => number): Approv
   };
 }
 
-/** Ends what nobody answered in time, and what was granted and not used in time. Gives the number. */
+/** Ends requests that were not answered in time, and approvals that were not used in time. Returns the number. */
 export async function expireOverdue(queries: Queries, now: number): Promise<number> {
   const overdue = await queries.all<Row>(OVERDUE, [now]);
   for (const row of overdue) await move(queries, row, { state: "expired", now });
   return overdue.length;
 }
 
-/** Nobody will go on with this run: what it asked, and what was granted and not used, is over. */
+/** The run will not be resumed: withdraws its open requests and unused approvals. */
 export async function withdrawAll(queries: Queries, run_id: string, now: number): Promise<void> {
   for (const row of await queries.all<Row>(OF_RUN, [run_id])) await move(queries, row, { state: "withdrawn", now });
 }
 
-/** For the call that is about to begin: true exactly once. */
+/** For the call that is about to start: true exactly once. */
 export async function useApproval(queries: Queries, approval_id: string, now: number): Promise<boolean> {
   const row = await find(queries, approval_id);
   return row !== undefined && (await move(queries, row, { state: "used", now }));
@@ -117,7 +110,7 @@ async function list(queries: Queries, { state, run_id }: ApprovalFilter): Promis
   return readable(ofRun.filter((row) => state === undefined || row.state === state));
 }
 
-/** `audit verify` reports the others. */
+/** Skips damaged rows; `audit verify` reports them. */
 function readable(rows: readonly Row[]): readonly Approval[] {
   return rows.flatMap((row) => readApproval(row) ?? []);
 }
@@ -142,7 +135,7 @@ async function open(queries: Queries, request: ApprovalRequest, { shared, now }:
   return { request, state: "pending" };
 }
 
-/** Another call with the same digest that waits for its answer. */
+/** A pending request of another call with the same digest. */
 async function findPending(
   queries: Queries,
   { digest, run_id }: ApprovalRequest,
@@ -174,7 +167,7 @@ async function takeAnswer(
     return { won: false, approval: { ...approval, state: "expired" } };
   }
   const state = answer.answer === "grant" ? "granted" : "denied";
-  // Good for as long again: the task that waits for it may have to wait for its turn, too.
+  // Valid for the same time again, because the waiting task may also have to wait for a worker.
   const { requested_at, expires_at } = approval.request;
   const until = now + Date.parse(expires_at) - Date.parse(requested_at);
   await queries.run(ANSWER, [state, JSON.stringify(answer), now, until, approval_id]);
@@ -182,7 +175,7 @@ async function takeAnswer(
   return { won: true, approval: { ...approval, state, answer, answered_at: new Date(now).toISOString() } };
 }
 
-/** False where the table of states does not have that move: somebody else came first. */
+/** False if the state table does not allow the transition: another answer was first. */
 async function move(
   queries: Queries,
   { approval_id, run_id, state: from }: Row,
@@ -198,7 +191,7 @@ function find(queries: Queries, approval_id: string): Promise<Row | undefined> {
   return queries.one<Row>(BY_ID, [approval_id]);
 }
 
-/** Undefined where the row was damaged: it allows nothing and cannot be answered. */
+/** Undefined if the row is damaged: it allows nothing and cannot be answered. */
 function readApproval({ request_json, state, answer_json, answered_at }: Row): Approval | undefined {
   const request = parseKept(request_json, isRequest);
   const answer = answer_json === null ? null : parseKept(answer_json, isAnswer);
@@ -239,7 +232,7 @@ async function waitFor(look: () => Promise<Approval | undefined>, signal: AbortS
   for (;;) {
     signal.throwIfAborted();
     const approval = await look();
-    if (approval === undefined) throw new Error("Cannot wait for an approval that there is not");
+    if (approval === undefined) throw new Error("Cannot wait for an approval that does not exist");
     if (approval.state !== "pending") return approval;
     await pause(signal);
   }

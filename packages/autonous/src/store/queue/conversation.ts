@@ -6,8 +6,8 @@ export interface HistoryRow {
 }
 
 export interface History {
-  /** The last `limit` things that were said in a conversation before this task, oldest first. */
+  /** The last `limit` messages of the conversation before this task, oldest first. */
   before(task_id: string, limit: number): Promise<readonly HistoryRow[]>;
-  /** Tasks that are put into the lane from now on know nothing of those before. The same `external_id` counts once. */
+  /** Tasks queued in the lane from now on do not get earlier messages. The same `external_id` counts once. */
   startFresh(start: { readonly lane: string; readonly external_id: string; readonly by: string }): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { interruptedEnd } from "@autonous/runtime";
+import { interruptedEnd } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { appendEvents, appendTaskEvent } from "../record/append-events.ts";
 import type { Queries } from "../sqlite/database.ts";
@@ -12,7 +12,7 @@ const MOVE = "update inbox set state = ? where task_id = ?";
 const END = "update inbox set state = ?, error = ?, finished_at = ? where task_id = ?";
 const PUT_BACK = "update inbox set state = 'queued', error = ?, run_at = ? where task_id = ?";
 
-/** How a task can end: the states that it goes through, and the event that says so. */
+/** How a task can end: the states that it goes through, and the event that is recorded. */
 // oxfmt-ignore
 const ENDS = {
   done:      { by: ["reply_sent", "done"], type: "task.completed" },
@@ -25,14 +25,14 @@ export interface Ending {
   readonly outcome: keyof typeof ENDS;
   readonly error: string | null;
   readonly reply?: string | undefined;
-  /** Of the lease under which it ends; a reply carries it. */
+  /** Token of the lease under which it ends; part of the reply's dedupe key. */
   readonly token?: number;
-  /** More that its last event says: who stopped it. */
+  /** Additional payload of its last event: who stopped it. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly now: number;
 }
 
-/** A move that the table does not have is a fault of the code that asked for it. */
+/** A transition that the state table does not have is a bug of the caller. */
 export function requireMove({ task_id, state }: Pick<Task, "task_id" | "state">, to: TaskState): void {
   if (!canMove(state, to)) throw new Error(`Cannot move task "${task_id}" from "${state}" to "${to}"`);
 }
@@ -42,7 +42,7 @@ export async function moveTask(queries: Queries, task: Task, to: TaskState): Pro
   await queries.run(MOVE, [to, task.task_id]);
 }
 
-/** Nobody comes back to this task: its reply, its last event and what was said are stored with it. */
+/** Ends a task for good: stores its reply, its last event and its messages together. */
 export async function endTask(queries: Queries, task: Task, ending: Ending): Promise<void> {
   const { outcome, error, reply, token = 0, details, now } = ending;
   const { by, type } = ENDS[outcome];
@@ -67,7 +67,7 @@ interface Retry {
   readonly now: number;
 }
 
-/** The task stays at the head of its lane, so what came after it still comes after it. */
+/** The task stays at the head of its lane, so the order is kept. */
 export async function putBack(queries: Queries, task: Task, { error, retry_at, now }: Retry): Promise<void> {
   requireMove(task, "queued");
   const payload = { attempts: task.attempts, error, retry_at: new Date(retry_at).toISOString() };
@@ -76,19 +76,19 @@ export async function putBack(queries: Queries, task: Task, { error, retry_at, n
 }
 
 const OPEN = "select id from tool_calls where run_id = ? and status = 'running' order by started_at, id";
-/** They were never begun. A retry of the task asks for its calls again. */
+/** Calls that never started. A retry of the task requests its calls again. */
 const FORGET_QUEUED = "delete from tool_calls where run_id = ? and status = 'queued'";
 const STARTED = `select event_id, seq, ts, type, trace_id, task_id, run_id, parent_id, payload, prev_hash, hash from events
   where run_id = ? and type = 'tool_call.started'
     and case when json_valid(payload) then json_extract(payload, '$.tool_call_id') end = ? order by seq desc limit 1`;
 
-/** A task that ends leaves no call open: those that ran when their worker was lost, and are not run again, end as `Interrupted`. */
+/** An ended task leaves no call open: calls that were running when their worker was lost end as `Interrupted`. */
 async function endOpenCalls(queries: Queries, { run_id }: Pick<Task, "run_id">, now: number): Promise<void> {
   await queries.run(FORGET_QUEUED, [run_id]);
   const open = await queries.all<{ readonly id: string }>(OPEN, [run_id]);
   for (const { id } of open) {
     const row = await queries.one<Omit<RuntimeEvent, "payload"> & { readonly payload: string }>(STARTED, [run_id, id]);
-    if (row === undefined) continue; // `audit verify` reports that its start is gone
+    if (row === undefined) continue; // `audit verify` reports the missing start
     const started = { ...row, payload: JSON.parse(row.payload) as RuntimeEvent["payload"] };
     await appendEvents(queries, { run_id, drafts: [interruptedEnd({ started, tool: undefined, now })] });
   }

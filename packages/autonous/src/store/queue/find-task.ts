@@ -11,14 +11,14 @@ export function findTask(queries: Queries, task_id: string): Promise<Task | unde
   return queries.one<Task>(BY_ID, [task_id]);
 }
 
-/** The first task of a lane that is not over: the only one of the lane that may run. */
+/** The first task of a lane that has not ended: the only one of the lane that may run. */
 export function headOf(queries: Queries, lane: string): Promise<Task | undefined> {
   return queries.one<Task>(HEAD, [lane]);
 }
 
 /**
- * From when on a task may begin. One that was put in without a time of its own may at once: a clock that was set back
- * since then does not make it wait.
+ * Earliest start of a task. A task without a scheduled time may start at once, even if the clock was set back since it
+ * was queued.
  */
 export function dueAt({ state, attempts, run_at, created_at }: Task, now: number): number {
   const hasOwnTime = state === "queued" && (attempts > 0 || run_at !== created_at);

@@ -2,7 +2,7 @@ import type { Database, Queries } from "../sqlite/database.ts";
 import type { History, HistoryRow, Task } from "../store.ts";
 
 const INSERT = "insert into history (lane, task_id, role, text, created_at) values (?, ?, ?, ?, ?)";
-/** Every task that is over has said something, unless it is forgotten, and then so are those before it. */
+/** Every ended task has messages unless it is pruned, and then so are those before it. */
 const BEFORE = `with recursive earlier (task_id, position, previous, first, count) as (
   select task_id, position, previous, coalesce((select max(conversations.position) from conversations
     where conversations.lane = inbox.lane and conversations.position < inbox.position), 0), 0
@@ -17,7 +17,7 @@ const BEFORE = `with recursive earlier (task_id, position, previous, first, coun
 const START = `insert into conversations (lane, external_id, position, started_by, created_at)
   values (?1, ?2, coalesce((select newest from lanes where lane = ?1), 0), ?3, ?4) on conflict do nothing`;
 
-/** What was said in a task that is over: question and answer together, so that they stand side by side. */
+/** Stores question and answer of an ended task together, so that they are adjacent. */
 export async function rememberExchange(
   queries: Queries,
   { lane, task_id, text, created_at }: Task,
@@ -30,7 +30,7 @@ export async function rememberExchange(
 export function createHistory(database: Database, clock: () => number): History {
   return {
     before: (task_id, limit) =>
-      database.read(`read what was said before task "${task_id}"`, async (queries) => {
+      database.read(`read the conversation before task "${task_id}"`, async (queries) => {
         const rows = await queries.all<HistoryRow>(BEFORE, [task_id, limit]);
         return [...rows].reverse();
       }),

@@ -1,4 +1,4 @@
-import { makeId, makeTraceId } from "@autonous/runtime";
+import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import { appendEvents, appendTaskEvent } from "../record/append-events.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
 import { endTask, moveTask, putBack } from "./end-task.ts";
@@ -29,10 +29,9 @@ const INSERT = `insert into inbox
 
 export function createInbox(database: Database, clock: () => number): Inbox {
   return {
-    ingest: (message) =>
-      database.transaction("put a message into the queue", (queries) => ingest(queries, message, clock())),
+    ingest: (message) => database.transaction("queue a message", (queries) => ingest(queries, message, clock())),
     claim: (worker, slots) =>
-      database.transaction("take tasks from the queue", (queries) => claim(queries, { worker, slots, now: clock() })),
+      database.transaction("claim tasks from the queue", (queries) => claim(queries, { worker, slots, now: clock() })),
     setState: (lease, state) => {
       const doing = `move task "${lease.task.task_id}" to "${state}"`;
       return database.transaction(doing, (queries) => setState(queries, lease, { state, doing }));
@@ -47,7 +46,7 @@ export function createInbox(database: Database, clock: () => number): Inbox {
       database.transaction(`free the lanes of worker "${worker}"`, (queries) =>
         freeWorker(queries, { worker, blameless, now: clock() }),
       ),
-    nextReadyAt: () => database.read("see when the next task may begin", nextReadyAt),
+    nextReadyAt: () => database.read("read when the next task is due", nextReadyAt),
     recover: (leaseMs) =>
       database.transaction("free the lanes of lost workers", (queries) => recover(queries, leaseMs, clock())),
   };
@@ -78,7 +77,7 @@ async function ingest(queries: Queries, message: Message, now: number): Promise<
   const values = [task_id, run_id, trace_id, ...about, run_at, now, lane];
   const put = await queries.one<{ readonly position: number }>(INSERT, values);
   if (put !== undefined) await setNewest(queries, lane, put.position);
-  // The text stays out of the record: what people write has not been through the redactor.
+  // The event does not contain the text, because messages are not redacted.
   const more = { ...(skill === null ? {} : { skill }), ...(undoes === undefined ? {} : { undoes: undoes.run_id }) };
   const payload = { source, lane, external_id, user, ...more };
   await appendTaskEvent(queries, { task_id, run_id, trace_id }, { type: "task.queued", payload, now });
@@ -102,7 +101,7 @@ async function claim(
 async function heldTask(queries: Queries, lease: Lease, doing: string): Promise<Task> {
   await requireLease(queries, lease, doing);
   const task = await findTask(queries, lease.task.task_id);
-  if (task === undefined) throw new Error(`Cannot ${doing}: there is no such task`);
+  if (task === undefined) throw new Error(`Cannot ${doing}: task not found`);
   return task;
 }
 
@@ -112,7 +111,7 @@ async function setState(
   { state, doing }: { state: WorkingState; doing: string },
 ): Promise<void> {
   const task = await heldTask(queries, lease, doing);
-  // Whoever was kept from its record goes on from it under the same lease, and comes to this state a second time.
+  // A worker that could not record because of a lock resumes under the same lease, and sets this state a second time.
   if (task.state === state) return;
   await moveTask(queries, task, state);
 }
@@ -124,7 +123,7 @@ async function finish(
 ): Promise<{ readonly next: Lease | undefined }> {
   const task = await heldTask(queries, lease, doing);
   if (end.events !== undefined) await appendEvents(queries, { run_id: task.run_id, drafts: end.events });
-  // Stopped is stopped, whatever came of it in the meantime.
+  // A stop request wins over any other outcome.
   if (task.cancel_by !== null) {
     await endStopped(queries, task, { by: task.cancel_by, reply: stoppedReply(end), token: lease.token, now });
   } else if (end.outcome === "parked") {
@@ -137,7 +136,7 @@ async function finish(
   }
   if (end.outcome !== "parked" || task.cancel_by !== null) {
     const head = await headOf(queries, lease.lane);
-    // Ready from now, not from when its head came: a chat with a long backlog goes behind the others that wait.
+    // Ready from now, not from the arrival of its head: a chat with a long backlog queues behind the other chats.
     await restLane(queries, lease.lane, head === undefined ? null : dueAt(head, now));
   }
   return { next: end.take_next === true ? await takeNext(queries, { worker: lease.worker, now }) : undefined };

@@ -3,7 +3,7 @@ import type { Beat, LeaseKey } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 
 const HELD = "select 1 from lanes where lane = ? and token = ? and worker is not null";
-/** A lane that is held, or whose head waits for its time, keeps what it has: the head decides, not the newcomer. */
+/** A leased lane, or one whose head is scheduled, keeps its time: the head decides, not the new task. */
 const MARK_READY = `insert into lanes (lane, ready_at) values (?, ?)
   on conflict (lane) do update set ready_at = coalesce(lanes.ready_at, excluded.ready_at) where lanes.worker is null`;
 const FIRST_READY = `select lane, token from lanes
@@ -12,7 +12,7 @@ const LEASE = `update lanes set worker = ?, token = token + 1, ready_at = null, 
   returning token`;
 const REST = "update lanes set worker = null, ready_at = ? where lane = ?";
 const HOLDER = "select worker from lanes where lane = ?";
-/** The same as `dueAt` says of the head, for all lanes that wait for a time to come. */
+/** Applies `dueAt` of the head to all lanes that wait for a future time. */
 const BRING_FORWARD = `update lanes set ready_at = ?1 where worker is null and ready_at > ?1 and exists (
   select 1 from inbox where position = (select min(position) from inbox where lane = lanes.lane and finished_at is null)
   and not (state = 'queued' and (attempts > 0 or run_at <> created_at)))`;
@@ -25,14 +25,14 @@ const LAST_BEAT = "select beat_at from workers where id = ?";
 const SILENT = "select id from workers where beat_at < ?";
 const FORGET = "delete from workers where id = ?";
 const LANES_OF = "select lane, token, leased_at from lanes where worker = ?";
-/** The task in hand is the first of its lane that is not over. */
+/** The running task is the first of its lane that has not ended. */
 const COUNT_CRASH = `update inbox set crashes = crashes + 1 where position =
   (select min(position) from inbox where lane = ? and finished_at is null)`;
 const WANTED_STOPPED = `select lanes.lane, lanes.token, inbox.cancel_by as "by" from inbox
   join lanes on lanes.lane = inbox.lane and lanes.worker = ?
   where inbox.cancel_by is not null and inbox.finished_at is null`;
 
-/** Throws `Fenced` when the lease is no longer the lane's. Everything a worker writes is behind this. */
+/** Throws `Fenced` if the lease was lost. Every write of a worker checks this first. */
 export async function requireLease(queries: Queries, { lane, token }: LeaseKey, doing: string): Promise<void> {
   if ((await queries.one(HELD, [lane, token])) !== undefined) return;
   throw new StoreError("Fenced", { doing, why: `lease ${token} on lane "${lane}" was lost` });
@@ -42,30 +42,30 @@ export async function markReady(queries: Queries, lane: string, at: number): Pro
   await queries.run(MARK_READY, [lane, at]);
 }
 
-/** The lane that has waited longest, with the token of its last lease. */
+/** The lane that has waited longest, with its last lease token. */
 export function firstReady(queries: Queries, now: number): Promise<LeaseKey | undefined> {
   return queries.one<LeaseKey>(FIRST_READY, [now]);
 }
 
-/** Gives the new token. */
+/** Returns the new token. */
 export async function leaseLane(queries: Queries, lane: string, by: { worker: string; now: number }): Promise<number> {
   const row = await queries.one<{ readonly token: number }>(LEASE, [by.worker, by.now, lane]);
-  if (row === undefined) throw new Error(`Cannot lease lane "${lane}": there is no such lane`);
+  if (row === undefined) throw new Error(`Cannot lease lane "${lane}": lane not found`);
   return row.token;
 }
 
-/** Nobody holds the lane, and it is ready at this time; null: when something is put into it. */
+/** Releases the lane and makes it ready at this time; null: when a task is queued in it. */
 export async function restLane(queries: Queries, lane: string, readyAt: number | null): Promise<void> {
   await queries.run(REST, [readyAt, lane]);
 }
 
-/** Whether a worker has the head of this lane in hand. */
+/** Whether a worker is running the head of this lane. */
 export async function isHeld(queries: Queries, lane: string): Promise<boolean> {
   const row = await queries.one<{ readonly worker: string | null }>(HOLDER, [lane]);
   return row !== undefined && row.worker !== null;
 }
 
-/** A lane whose head need not wait is ready now, also when the clock was set back after it had become so. */
+/** Makes lanes ready whose head does not have to wait, also if the clock was set back since. */
 export async function bringForward(queries: Queries, now: number): Promise<void> {
   await queries.run(BRING_FORWARD, [now]);
 }
@@ -91,9 +91,9 @@ export async function beat(
   await queries.run(BEAT, [worker, now]);
   const lanes = await queries.all<HeldLane>(LANES_OF, [worker]);
   for (const lane of lanes) {
-    // A lease younger than the last beat may still be on its way to the worker.
+    // The answer of a claim after the last heartbeat may not have reached the worker yet.
     const known = before === undefined || lane.leased_at >= before.beat_at || isAmong(held, lane);
-    if (!known) await restLane(queries, lane.lane, now); // nobody was lost with it: no crash is counted
+    if (!known) await restLane(queries, lane.lane, now); // the worker is alive, so no crash is counted
   }
   const stopped = await queries.all<Beat["cancelled"][number]>(WANTED_STOPPED, [worker]);
   return {
@@ -108,12 +108,12 @@ function isAmong(leases: readonly LeaseKey[], { lane, token }: LeaseKey): boolea
 
 interface Freeing {
   readonly worker: string;
-  /** It was ended on purpose: no task of its counts a crash. */
+  /** The worker was ended on purpose: its tasks do not count a crash. */
   readonly blameless: boolean;
   readonly now: number;
 }
 
-/** Frees all lanes of a worker that is gone; gives their number. */
+/** Releases all lanes of a worker that has ended; returns their number. */
 export async function freeWorker(queries: Queries, { worker, blameless, now }: Freeing): Promise<number> {
   const lanes = await queries.all<HeldLane>(LANES_OF, [worker]);
   for (const { lane } of lanes) {

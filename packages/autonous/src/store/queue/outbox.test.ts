@@ -1,5 +1,5 @@
-import { makeId } from "@autonous/runtime";
-import type { AttachedFile, EventDraft } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
+import type { AttachedFile, EventDraft } from "@autonous/runtime/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeRequest } from "../../../../../test/support/approval-request.ts";
 import { ScratchStore, START_MS, STORE_KINDS } from "../../../../../test/support/store-places.ts";
@@ -58,7 +58,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     return { at, store: await at.open() };
   }
 
-  test("what a call shows waits with its record, before the answer, and once also where the call is made again", async () => {
+  test("a displayed message is queued with its event, before the answer, and only once if the call is repeated", async () => {
     const { store } = await scratch();
     const lease = await begin(store);
     const journal = store.journal(lease.task.run_id, lease);
@@ -82,7 +82,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect((await store.tasks.get(lease.task.task_id))?.reply).toBe("there");
   });
 
-  test("a task that shows more than can be sent in time is told so once, and its answer waits behind a bounded amount", async () => {
+  test("a task that shows more than can be sent in time gets one notice, and its answer waits behind a limited backlog", async () => {
     const { store } = await scratch();
     const lease = await begin(store);
     const journal = store.journal(lease.task.run_id, lease);
@@ -93,7 +93,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     const size = async () => JSON.stringify((await rows()).map(({ content }) => content)).length;
     await journal.append(fromTo(0, 100));
     const first = await rows();
-    expect(JSON.stringify(first.at(-1)?.content)).toContain("is in its record, and not sent");
+    expect(JSON.stringify(first.at(-1)?.content)).toContain("further messages are only recorded in the audit log");
     expect(await size()).toBeLessThan(60_000);
     await journal.append(fromTo(100, 200));
     expect(await rows()).toEqual(first);
@@ -106,7 +106,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect(all.filter(({ event }) => event.type === "display")).toHaveLength(201);
   });
 
-  test("the steps of the work are told as what a call shows is", async () => {
+  test("todo steps are sent like displayed messages", async () => {
     const { store } = await scratch();
     const lease = await begin(store);
     const payload = { tool_call_id: "call_1", items: [{ text: "look", done: true }], content: "[x] 1. look" };
@@ -117,7 +117,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     ]);
   });
 
-  test("what was not taken is due again at its time, and holds up its chat until then, and no other", async () => {
+  test("a message that was not accepted is due again later, and delays only its chat until then", async () => {
     const { at, store } = await scratch();
     for (const reply of ["a1", "a2", "b1"]) await answer(store, reply);
     const first = await rowOf(store, "a1");
@@ -134,7 +134,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect((await rowOf(store, "a1")).attempts).toBe(1);
   });
 
-  test("nothing is due where nothing waits, and other channels do not count", async () => {
+  test("nothing is due for an empty channel, and other channels do not count", async () => {
     const { store } = await scratch();
     expect(await store.outbox.nextDueAt()).toBeNull();
     await answer(store, "a1");
@@ -142,7 +142,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect(await store.outbox.nextDueAt()).toBe(0);
   });
 
-  test("what was given up is not tried again, and cannot be sent or fail any more", async () => {
+  test("an undeliverable message is not retried, and cannot be marked as sent or failed", async () => {
     const { store } = await scratch();
     for (const reply of ["a1", "a2"]) await answer(store, reply);
     const { id, task_id } = await rowOf(store, "a1");
@@ -160,7 +160,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect(events.map(({ event }) => event.type)).toEqual(["task.completed"]);
   });
 
-  test("a file goes out with the record of the call that attached it, once, before the reply", async () => {
+  test("a file is queued with the event of its call, once, before the reply", async () => {
     const { store } = await scratch();
     const lease = await begin(store);
     const journal = store.journal(lease.task.run_id, lease);
@@ -185,7 +185,7 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect(details?.audit.at(-1)?.message).toBe('"report.pdf" sent by test');
   });
 
-  test("a file of a run that nobody asked for by a channel goes nowhere", async () => {
+  test("a file of a run without a channel is not sent", async () => {
     const { store } = await scratch();
     const lease = await begin(store);
     const draft = { ...completed(lease, [FILE]), run_id: "run_alone", task_id: null };
@@ -193,12 +193,12 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect(await store.outbox.pending({ limit: 9 })).toEqual([]);
   });
 
-  test("a question goes to the chat that asked for the task, once, and what the channel gave for it is found again", async () => {
+  test("an approval request goes to the chat of the task, once, and its receipt can be found", async () => {
     const { store } = await scratch();
     const { task } = await begin(store, "chat", "telegram");
     const asked = makeRequest({ now: START_MS, run_id: task.run_id });
     await store.approvals.open(asked);
-    await store.approvals.open({ ...asked, approval_id: makeId("apr", START_MS) }); // asked again by the same call
+    await store.approvals.open({ ...asked, approval_id: makeId("apr", START_MS) }); // requested again by the same call
 
     const rows = await store.outbox.pending({ limit: 9 });
 
@@ -209,14 +209,14 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     await store.outbox.markSent(rows[0]?.id ?? 0, "message 7");
     expect(await store.outbox.receiptOf(asked.approval_id)).toEqual({ chat: "chat", receipt: "message 7" });
     const [last] = await store.events.last({ run_id: task.run_id, limit: 1 });
-    expect(last?.event.type).toBe("task.started"); // the record has the question itself
+    expect(last?.event.type).toBe("task.started"); // the request itself is recorded elsewhere
     await store.outbox.askAgain(asked.approval_id);
     await store.outbox.askAgain(asked.approval_id);
     expect(await store.outbox.receiptOf(asked.approval_id)).toBeUndefined();
     expect((await store.outbox.pending({ limit: 10 })).map(({ id }) => id)).toEqual([rows[0]?.id]);
   });
 
-  test("answering a question sends nothing more, and a question of no task goes nowhere", async () => {
+  test("answering an approval request sends nothing, and a request without a task is not sent", async () => {
     const { store } = await scratch();
     const { task } = await begin(store);
     const asked = makeRequest({ now: START_MS, run_id: task.run_id });

@@ -1,4 +1,4 @@
-import type { AttachedFile } from "@autonous/runtime";
+import type { AttachedFile } from "@autonous/runtime/internal";
 import { appendTaskEvent } from "../record/append-events.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
 import { givenUpOf } from "./resend-task.ts";
@@ -10,7 +10,7 @@ import { findTask } from "./find-task.ts";
 
 const WAITS = "sent_at is null and gave_up_at is null";
 const CHANNELS = `select min(channel) as channel from outbox where ${WAITS} and channel > ?`;
-/** The first of every chat. One step of the index a chat, however much waits in each. */
+/** The first row of every chat. One index lookup per chat, however many rows wait in it. */
 const HEADS = `with recursive heads (id, chat, next_at) as (
     select * from (select id, chat, next_at from outbox where ${WAITS} and channel = ? order by chat, id limit 1)
     union all
@@ -33,7 +33,7 @@ const ASK_AGAIN = `update outbox set sent_at = null, receipt = null, attempts = 
 
 interface Reply {
   readonly body: string;
-  /** The lease under which it was written: there is one reply to a lease. */
+  /** Token of the lease under which it was written: one reply per lease. */
   readonly token: number;
   readonly now: number;
 }
@@ -46,24 +46,24 @@ export async function putReply(queries: Queries, task: Task, { body, token, now 
 export function createOutbox(database: Database, clock: () => number): Outbox {
   return {
     pending: ({ limit, channel }) =>
-      database.read("read what is to be sent", (queries) => pending(queries, { limit, channel, now: clock() })),
+      database.read("read unsent messages", (queries) => pending(queries, { limit, channel, now: clock() })),
     markSent: (id, receipt) =>
-      database.transaction("record that something was sent", (queries) =>
+      database.transaction("record a sent message", (queries) =>
         markSent(queries, id, { receipt: receipt ?? null, now: clock() }),
       ),
     markFailed: (id, { error, next_at }) =>
-      database.transaction("record that something was not sent", async (queries) => {
+      database.transaction("record a failed send", async (queries) => {
         await queries.run(MARK_FAILED, [error, next_at, id]);
       }),
     giveUp: (id, error) =>
-      database.transaction("give up what cannot be sent", async (queries) => {
+      database.transaction("give up on a message", async (queries) => {
         const now = clock();
         const row = await queries.one<StoredContent>(GIVE_UP, [error, now, id]);
         if (row !== undefined) await auditGivenUp(queries, row.task_id, { ...row, error, now });
       }),
-    givenUp: (of) => database.read("look for what was given up", (queries) => givenUpOf(queries, of)),
+    givenUp: (of) => database.read("find undeliverable messages", (queries) => givenUpOf(queries, of)),
     nextDueAt: (channel) =>
-      database.read("look when something is to be sent", async (queries) => {
+      database.read("read when the next message is due", async (queries) => {
         const due: number[] = [];
         for (const each of channel === undefined ? await channels(queries) : [channel]) {
           const row = await queries.one<{ readonly next_at: number | null }>(NEXT_DUE, [each, each]);
@@ -72,12 +72,12 @@ export function createOutbox(database: Database, clock: () => number): Outbox {
         return due.length === 0 ? null : Math.min(...due);
       }),
     receiptOf: (approval_id) =>
-      database.read("look for the message of a question", async (queries) => {
+      database.read("find the message of an approval request", async (queries) => {
         const row = await queries.one<{ readonly chat: string; readonly receipt: string }>(RECEIPT, [approval_id]);
         return row === undefined ? undefined : { chat: row.chat, receipt: row.receipt };
       }),
     askAgain: (approval_id) =>
-      database.transaction("ask a question again", async (queries) => {
+      database.transaction("resend an approval request", async (queries) => {
         await queries.run(ASK_AGAIN, [approval_id]);
       }),
   };
@@ -102,7 +102,7 @@ async function pending(queries: Queries, { limit, channel, now }: Wanted): Promi
   return inTurns(lists).slice(0, limit);
 }
 
-/** The first of each, in the order of arrival, then the second of each, and so on. */
+/** The first row of each list in order of arrival, then the second of each, and so on. */
 function inTurns(lists: readonly (readonly OutboxRow[])[]): readonly OutboxRow[] {
   const turns: OutboxRow[][] = [];
   for (const list of lists) for (const [turn, row] of list.entries()) (turns[turn] ??= []).push(row);
@@ -136,7 +136,7 @@ function contentOf(kind: Outgoing["kind"], body: string): Outgoing {
   return parseKept(body, isOutgoing) ?? { kind: "text", text: DAMAGED[kind] };
 }
 
-/** Sent instead of an entry that cannot be read from the store, so that the chat continues. */
+/** Sent instead of a damaged entry, so that the chat continues. */
 const DAMAGED = {
   file: "A file of this task cannot be sent: its entry in the store is damaged.",
   approval:
@@ -151,7 +151,7 @@ function isOutgoing(value: unknown): value is Exclude<Outgoing, { readonly kind:
   return fields?.every((name) => typeof value[name] === "string") ?? false;
 }
 
-/** What has to be in an entry of each kind. */
+/** Required fields per kind. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   approval: ["approval_id"],
   file: ["artifact", "name", "sha256"],
@@ -165,11 +165,11 @@ interface Sent {
 
 async function markSent(queries: Queries, id: number, { receipt, now }: Sent): Promise<void> {
   const sent = await queries.one<StoredContent>(MARK_SENT, [now, receipt, id]);
-  if (sent === undefined) return; // recorded before
+  if (sent === undefined) return; // already recorded
   const content = contentOf(sent.kind, sent.body);
-  if (content.kind === "approval" || content.kind === "display") return; // the record has it already
+  if (content.kind === "approval" || content.kind === "display") return; // already recorded as events
   const task = await findTask(queries, sent.task_id);
-  if (task === undefined) throw new Error(`Reply ${id} belongs to task "${sent.task_id}", which is not there`);
+  if (task === undefined) throw new Error(`Reply ${id} belongs to task "${sent.task_id}", which does not exist`);
   const said = content.kind === "text" ? { text: content.text } : { file: fileFacts(content) };
   await appendTaskEvent(queries, task, { type: "reply.sent", payload: { channel: sent.channel, ...said }, now });
 }

@@ -5,8 +5,8 @@ import type { Finish, Lease, LeaseKey, Store, Task } from "../store.ts";
 import type { TaskState } from "./task-states.ts";
 
 /**
- * The queue beside a model of it that is too simple to be wrong: whatever people, workers, zombies, crashes and lost
- * answers do to both, the store says what the model says after every step.
+ * Compares the queue with a simple model: whatever people, workers, zombies, crashes and lost answers do to both, the
+ * store equals the model after every step.
  */
 
 const WORKERS = ["w1", "w2"] as const;
@@ -26,13 +26,13 @@ const STEP = fc.oneof(
 );
 type Step = typeof STEP extends fc.Arbitrary<infer Each> ? Each : never;
 
-/** Executed, and the one who asked is told that it was not: five in a hundred would be enough, more find more. */
+/** Share of calls that are executed but reported as failed. */
 function answerArrives(): fc.Arbitrary<boolean> {
   return fc.constantFrom(true, true, true, true, false);
 }
 
 for (const kind of STORE_KINDS) {
-  test(`whatever happens to the queue on ${kind.name}, it does what its model does, and nothing is lost`, async () => {
+  test(`whatever happens to the queue on ${kind.name}, it behaves like its model, and nothing is lost`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { maxLength: 60 }), async (steps) => {
         const at = new ScratchStore(kind);
@@ -65,7 +65,7 @@ interface ModelLane {
 }
 
 const OVER: ReadonlySet<TaskState> = new Set(["done", "failed", "cancelled", "dead_letter"]);
-/** What a finish leaves the task in. A task that waits for nobody's answer is ready again. */
+/** The state after a finish. A parked task without a pending approval is ready again. */
 const LEFT: Readonly<Record<string, TaskState>> = {
   done: "done",
   failed: "failed",
@@ -76,7 +76,7 @@ const LEFT: Readonly<Record<string, TaskState>> = {
 };
 
 class Model {
-  /** In the order in which each lane takes them. */
+  /** In the order of each lane. */
   tasks: ModelTask[] = [];
   readonly lanes = new Map<string, ModelLane>();
   readonly beats = new Map<string, number>();
@@ -95,7 +95,7 @@ class Model {
     return this.laneOf(lane).held?.token === token;
   }
 
-  /** The task that the lane would give; ends what nobody may begin any more, as taking from the lane does. */
+  /** The task that the lane would give; ends tasks that may not start any more, as claiming does. */
   #settle(lane: string): void {
     for (let head = this.headOf(lane); head !== undefined; head = this.headOf(lane)) {
       const isWorking = head.state !== "queued" && head.state !== "waiting_approval";
@@ -106,7 +106,7 @@ class Model {
     }
   }
 
-  /** The lanes that have something to begin. */
+  /** Lanes with a task that may start. */
   ready(now: number): string[] {
     return [...this.lanes]
       .filter(([lane, { held }]) => held === undefined && this.#canBegin(lane, now))
@@ -120,7 +120,7 @@ class Model {
   }
 
   begin({ lane, token, worker, task, attempt, resumed }: Lease, now: number): void {
-    expect(this.ready(now), "a lane that somebody holds, or whose head has to wait, gives nothing").toContain(lane);
+    expect(this.ready(now), "a leased lane, or one whose head has to wait, gives no task").toContain(lane);
     this.#settle(lane);
     const head = this.headOf(lane);
     expect(task.task_id, "a lane gives the first that is not over").toBe(head?.task_id);
@@ -135,7 +135,7 @@ class Model {
     expect({ attempt, crashes: task.crashes }).toEqual({ attempt: head.attempts, crashes: head.crashes });
   }
 
-  /** A claim ends what nobody may begin any more in the lanes that it comes by; which ones is its own affair. */
+  /** A claim ends tasks that may not start any more in the lanes that it visits; the model does not fix which ones. */
   follow(tasks: readonly Task[]): void {
     for (const [lane, { held }] of this.lanes) {
       const head = this.headOf(lane);
@@ -144,7 +144,7 @@ class Model {
     }
   }
 
-  /** What a claim that gave less than it might have must have looked at. */
+  /** Lanes that a claim must have visited if it returned fewer tasks than requested. */
   settleReady(now: number): void {
     for (const lane of this.ready(now)) this.#settle(lane);
   }
@@ -163,12 +163,12 @@ class Model {
   }
 }
 
-/** Plays the workers, zombies among them. */
+/** Simulates the workers, including zombies. */
 class Campaign {
   readonly #at: ScratchStore;
   readonly #store: Store;
   readonly #model = new Model();
-  /** Every lease whose answer arrived, lost ones too: the dead come back and try. */
+  /** Every lease whose answer arrived, including lost ones: zombies try to use them. */
   readonly #leases: Lease[] = [];
 
   constructor(at: ScratchStore, store: Store) {
@@ -286,7 +286,7 @@ class Campaign {
     }
     const { now } = this.#at;
     const next = await this.#store.inbox.nextReadyAt();
-    if (this.#model.ready(now).length > 0) expect(next, "whoever waits is told in time").toBeLessThanOrEqual(now);
+    if (this.#model.ready(now).length > 0) expect(next, "a ready task is reported in time").toBeLessThanOrEqual(now);
     for (const { held, state, run_at, lane } of this.#waiting()) {
       if (state === "queued" && held === undefined)
         expect(next, `of lane ${lane}`).toBeLessThanOrEqual(Math.max(run_at, now));
@@ -300,7 +300,7 @@ class Campaign {
     });
   }
 
-  /** All workers are gone; one that does nothing wrong does what is left. */
+  /** All workers have ended; one correct worker does the rest. */
   async drain(): Promise<void> {
     for (const worker of WORKERS) await this.#crash({ worker, blameless: true });
     const worker = "the last";

@@ -4,10 +4,10 @@ import type { GivenUpAnswer, TaskAnswer } from "../store.ts";
 import { auditResent } from "../record/task-audit.ts";
 import type { Asked } from "./stop-task.ts";
 
-/** What a task showed on its way is in its record: only what somebody waits for is sent again. */
+/** Progress messages are in the audit log: only answers, files and approval requests are sent again. */
 const WANTED = "sent_at is null and gave_up_at is not null and kind in ('text', 'file', 'approval')";
 const GIVEN_UP = `select task_id, kind from outbox where channel = ? and chat = ? and ${WANTED} order by id`;
-/** It keeps its place: what came after it in the chat and waits is sent after it. */
+/** Keeps the position: later messages of the chat are sent after it. */
 const SEND_AGAIN = `update outbox set gave_up_at = null, attempts = 0, error = null, next_at = 0
   where task_id = ? and ${WANTED} returning kind`;
 
@@ -22,7 +22,7 @@ export async function resendTask(queries: Queries, { task_id, by, now }: Asked):
   const task = await findTask(queries, task_id);
   if (task === undefined) return undefined;
   const rows = await queries.all<{ readonly kind: string }>(SEND_AGAIN, [task_id]);
-  if (rows.length === 0) return { outcome: "refused", task, why: "none of its messages was given up" };
+  if (rows.length === 0) return { outcome: "refused", task, why: "it has no undeliverable messages" };
   await auditResent(queries, task_id, { by, now });
   return { outcome: "done", task };
 }

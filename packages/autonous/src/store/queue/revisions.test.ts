@@ -17,7 +17,7 @@ for (const kind of STORE_KINDS) {
   }
 
   describe(`tasks that are added to, on ${kind.name}`, () => {
-    test("a part is taken once, with what it adds, and counts as a message that was taken", async () => {
+    test("a part is added once, and counts as an accepted message", async () => {
       const { store } = await scratch();
       const task_id = await put(store, { external_id: "1", run_at: START_MS + HOUR });
       const revision = { text: "look here", files: "[]", origin: "{}", part: "2" };
@@ -32,7 +32,7 @@ for (const kind of STORE_KINDS) {
       expect(tasks).toMatchObject([{ text: "look here", files: "[]", origin: "{}", run_at: START_MS + HOUR }]);
     });
 
-    test("what waits behind a task that is held waits with it, and both go on when it is released", async () => {
+    test("tasks behind a held task wait too, and all continue when it is released", async () => {
       const { store } = await scratch();
       const first = await put(store, { run_at: START_MS + HOUR, files: "[]" });
       await put(store, { text: "second" });
@@ -43,7 +43,7 @@ for (const kind of STORE_KINDS) {
       expect(await store.inbox.claim("w", 9)).toMatchObject([{ task: { task_id: first } }]);
     });
 
-    test("a release does not overtake what is before it in its chat", async () => {
+    test("a released task does not overtake earlier tasks of its chat", async () => {
       const { store } = await scratch();
       await put(store, { text: "first", run_at: START_MS + HOUR });
       const second = await put(store, { text: "second", run_at: START_MS + HOUR });
@@ -51,7 +51,7 @@ for (const kind of STORE_KINDS) {
       expect(await store.inbox.claim("w", 9)).toEqual([]);
     });
 
-    test("a task that has begun, is over or is to be stopped is not changed", async () => {
+    test("a task that has started, has ended or is being stopped is not changed", async () => {
       const { store } = await scratch();
       const begun = await put(store);
       await store.inbox.claim("w", 1);
@@ -66,11 +66,11 @@ for (const kind of STORE_KINDS) {
       );
     });
 
-    test("a worker records what became of the files; the history has it, and a notice goes out once", async () => {
+    test("a worker records the outcome of the files; the history contains it, and a notice is sent once", async () => {
       const { store } = await scratch();
       await put(store, { files: "[1]" });
       const [lease] = await store.inbox.claim("w", 1);
-      if (lease === undefined) throw new Error("There is no task");
+      if (lease === undefined) throw new Error("No task was claimed");
       const received = { text: "look at inbox/a.txt", files: "[2]", notice: "One was not taken" };
       await store.revisions.receive(lease, received);
       await store.revisions.receive(lease, received);

@@ -5,28 +5,28 @@ import { isHeld, requireLease, restLane } from "./lanes.ts";
 import { putRow } from "../record/put-outgoing.ts";
 import type { Lease, Task } from "../store.ts";
 
-/** What a message that came later, or a download that has ended, makes of a task. What is left out stays as it is. */
+/** Changes of a task by a later message or a finished download. Omitted fields are kept. */
 interface Revision {
   readonly text?: string;
   readonly files?: string;
   readonly origin?: string;
-  /** Not before this time; `now`: at once. */
+  /** Earliest start; `now`: at once. */
   readonly run_at?: number | "now";
-  /** The id of the message that becomes a part of the task. It is taken once, however often it is delivered. */
+  /** The id of the message that becomes part of the task. It is accepted once, however often it is delivered. */
   readonly part?: string;
-  /** Sent to whoever gave the task, in the same commit. */
+  /** A message to the user who sent the task, stored in the same transaction. */
   readonly notice?: string;
 }
 
-/** `known`: that message was taken before. `begun`: a worker has it, or it is over; nothing was changed. */
+/** `known`: the message was accepted before. `begun`: the task has started or ended; nothing was changed. */
 type Revised = "revised" | "known" | "begun";
 
-/** Changes to tasks that have not begun, and the one that a worker makes when it begins. */
+/** Changes to tasks that have not started, and the one that a worker makes at the start. */
 export interface Revisions {
   revise(task_id: string, revision: Revision): Promise<Revised>;
-  /** What became of the files of a task that a worker has: its text names them from now on. */
+  /** Stores the outcome for the files of a running task: its text lists them from now on. */
   receive(lease: Lease, received: Required<Pick<Revision, "text" | "files">> & Pick<Revision, "notice">): Promise<void>;
-  /** Tasks of a channel that have not begun and have files, oldest first. */
+  /** Tasks of a channel that have files and have not started, oldest first. */
   withFiles(source: string): Promise<readonly Task[]>;
 }
 
@@ -35,7 +35,7 @@ const RECEIVE = "update inbox set text = ?, files = ? where task_id = ?";
 const ADD_PART = "insert into inbox_parts (source, external_id, task_id) values (?, ?, ?)";
 const WITH_FILES = `select ${TASK_COLUMNS} from inbox
   where state = 'queued' and source = ? and files is not null order by position`;
-/** Whether a message was taken, as a task or as a part of one. */
+/** Whether a message was accepted, as a task or as part of one. */
 export const KNOWN = `select task_id, run_id from inbox where source = ?1 and external_id = ?2
   union all select inbox.task_id, inbox.run_id from inbox_parts join inbox on inbox.task_id = inbox_parts.task_id
   where inbox_parts.source = ?1 and inbox_parts.external_id = ?2`;
@@ -55,8 +55,7 @@ export function createRevisions(database: Database, clock: () => number): Revisi
         await putNotice(queries, task, { notice: received.notice, now: clock() });
       });
     },
-    withFiles: (source) =>
-      database.read("look for tasks with files", (queries) => queries.all<Task>(WITH_FILES, [source])),
+    withFiles: (source) => database.read("find tasks with files", (queries) => queries.all<Task>(WITH_FILES, [source])),
   };
 }
 
@@ -72,7 +71,7 @@ async function revise(queries: Queries, task_id: string, { revision, now }: Revi
   if (part !== undefined && (await queries.one(KNOWN, [task.source, part])) !== undefined) return "known";
   if (task.state !== "queued" || task.attempts > 0 || task.cancel_by !== null) return "begun";
   const { text, files, origin, run_at } = { ...task, ...revision };
-  // What has no time of its own may begin at once, whatever the clock says.
+  // A task without a scheduled time may start at once, whatever the clock says.
   const from = run_at === "now" ? task.created_at : run_at;
   await queries.run(REVISE, [text, files, origin, from, task_id]);
   if (part !== undefined) await queries.run(ADD_PART, [task.source, part, task_id]);
@@ -88,7 +87,7 @@ interface Noticing {
   readonly now: number;
 }
 
-/** Each is sent once, also where a worker was lost after it had recorded it. */
+/** Each notice is sent once, even if a worker is lost after recording it. */
 async function putNotice(queries: Queries, task: Task, { notice, now }: Noticing): Promise<void> {
   if (notice === undefined) return;
   const content = { kind: "display", level: "warning", content: notice } as const;

@@ -1,4 +1,4 @@
-import { makeId } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
 import type { ApprovalRequest } from "@autonous/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ScratchStore, START_MS, STORE_KINDS } from "../../../../../test/support/store-places.ts";
@@ -11,8 +11,8 @@ for (const kind of STORE_KINDS) {
     return { at, store: await at.open() };
   }
 
-  describe(`what people do to a task, on ${kind.name}`, () => {
-    test("a task that waits is cancelled at once, and its chat goes on with the next", async () => {
+  describe(`stopping and retrying tasks, on ${kind.name}`, () => {
+    test("a waiting task is cancelled at once, and its chat continues with the next", async () => {
       const { at, store } = await scratch();
       const first = await put(store, "first", START_MS + 60_000);
       await put(store, "second");
@@ -30,7 +30,7 @@ for (const kind of STORE_KINDS) {
       expect(await store.inbox.claim("w", 1)).toMatchObject([{ task: { text: "second" } }]);
     });
 
-    test("one in the middle of a chat leaves the turn of the others as it was", async () => {
+    test("cancelling a task in the middle of a chat keeps the order of the others", async () => {
       const { store } = await scratch();
       const lease = await begin(store, "first");
       const second = await put(store, "second");
@@ -41,7 +41,7 @@ for (const kind of STORE_KINDS) {
       expect(next?.task.text).toBe("third");
     });
 
-    test("one that waits for a person is cancelled, and the person is asked no more", async () => {
+    test("a task that waits for approval is cancelled, and its request is withdrawn", async () => {
       const { store } = await scratch();
       const lease = await begin(store, "delete it");
       const request = requestOf(lease);
@@ -68,7 +68,7 @@ for (const kind of STORE_KINDS) {
     ];
 
     test.each(ENDS)(
-      "a running task is stopped by its worker, ends as cancelled although it says $outcome, and says how it ended",
+      "a running task is stopped by its worker, ends as cancelled although it returns $outcome, and its reply says how it ended",
       async ({ end, reply }) => {
         const { store } = await scratch();
         const lease = await begin(store, "a");
@@ -95,7 +95,7 @@ for (const kind of STORE_KINDS) {
       },
     );
 
-    test("a task that waits says who stopped it, unless that is who gave it", async () => {
+    test("the reply of a waiting task names who stopped it, unless it was the sender", async () => {
       const { store } = await scratch();
       const message = { source: "telegram", lane: "telegram:7", text: "x", user: "7" };
       const { task_id: own } = await store.inbox.ingest({ ...message, external_id: "1" });
@@ -108,7 +108,7 @@ for (const kind of STORE_KINDS) {
       expect(await store.tasks.get(others)).toMatchObject({ task: { state: "cancelled" }, reply: "Stopped by ada." });
     });
 
-    test("one whose worker is lost before it could stop is not begun again", async () => {
+    test("a task whose worker is lost before it could stop is not started again", async () => {
       const { store } = await scratch();
       const lease = await begin(store, "a");
       await store.tasks.cancel(lease.task.task_id, "ada");
@@ -124,7 +124,7 @@ for (const kind of STORE_KINDS) {
       });
     });
 
-    test("one whose worker is lost already is cancelled at once", async () => {
+    test("a task whose worker is already lost is cancelled at once", async () => {
       const { store } = await scratch();
       const lease = await begin(store, "a");
       await store.inbox.releaseWorker("w");
@@ -133,7 +133,7 @@ for (const kind of STORE_KINDS) {
     });
 
     test.each(["failed", "dead", "cancelled"] as const)(
-      "one that ended as %s is put back behind what waits, as new",
+      "a task that ended as %s is requeued as new, behind the waiting ones",
       async (outcome) => {
         const { at, store } = await scratch();
         const lease = await begin(store, "first");
@@ -161,14 +161,14 @@ for (const kind of STORE_KINDS) {
           type: "task.queued",
           payload: { by: "ada" },
         });
-        expect((await store.tasks.get(lease.task.task_id))?.audit.at(-1)?.message).toBe("put back by ada");
+        expect((await store.tasks.get(lease.task.task_id))?.audit.at(-1)?.message).toBe("requeued by ada");
         expect(await turns(store)).toEqual(["second", "first"]);
         const replies = await store.outbox.pending({ limit: 9 });
         expect(replies.filter(({ task_id }) => task_id === lease.task.task_id)).toHaveLength(2);
       },
     );
 
-    test("how often a person put it back is told with each start, also after a restart", async () => {
+    test("the number of retries by people is in each start event, also after a restart", async () => {
       const { at, store } = await scratch();
       let lease = await begin(store, "first");
       expect(await lastEvent(store, lease.task.task_id)).not.toHaveProperty("payload.retries");
@@ -186,7 +186,7 @@ for (const kind of STORE_KINDS) {
       }
     });
 
-    test("a message that comes after one was put back comes after it", async () => {
+    test("a message that arrives after a retry is queued behind it", async () => {
       const { store } = await scratch();
       const lease = await begin(store, "first");
       await store.inbox.finish(lease, { outcome: "failed", error: "it broke" });
@@ -195,17 +195,17 @@ for (const kind of STORE_KINDS) {
       expect(await turns(store)).toEqual(["first", "second"]);
     });
 
-    test("what is done, or not over, is not put back; nor is what is no longer kept", async () => {
+    test("a task that completed, has not ended or is pruned cannot be retried", async () => {
       const { at, store } = await scratch();
       const done = await begin(store, "a");
       expect(await store.tasks.retry(done.task.task_id, "ada")).toMatchObject({
         outcome: "refused",
-        why: expect.stringMatching(/not over/),
+        why: expect.stringMatching(/not ended/),
       });
       await store.inbox.finish(done, { outcome: "done", reply: "x" });
       expect(await store.tasks.retry(done.task.task_id, "ada")).toMatchObject({
         outcome: "refused",
-        why: "it was done",
+        why: "it completed",
       });
       const failed = await begin(store, "b");
       await store.inbox.finish(failed, { outcome: "failed", error: "it broke" });
@@ -213,11 +213,11 @@ for (const kind of STORE_KINDS) {
       await store.upkeep.markForgotten(failed.task.run_id);
       expect(await store.tasks.retry(failed.task.task_id, "ada")).toMatchObject({
         outcome: "refused",
-        why: expect.stringMatching(/no longer kept/),
+        why: expect.stringMatching(/no longer stored/),
       });
     });
 
-    test("a dead letter that is dropped is one no more, and who did it is on record", async () => {
+    test("a dropped dead letter is cancelled, and the person is recorded", async () => {
       const { store } = await scratch();
       const lease = await begin(store, "a");
       expect(await store.tasks.drop(lease.task.task_id, "ada")).toMatchObject({
@@ -240,13 +240,13 @@ for (const kind of STORE_KINDS) {
       expect(await store.tasks.drop(lease.task.task_id, "ada")).toMatchObject({ outcome: "refused" });
     });
 
-    test("nothing can be done to a task that there is not", async () => {
+    test("nothing can be done to a task that does not exist", async () => {
       const { store } = await scratch();
       for (const action of ["cancel", "retry", "drop"] as const)
         expect(await store.tasks[action]("task_1", "ada"), action).toBeUndefined();
     });
 
-    test("a worker that was ended on purpose costs its tasks no crash, however often", async () => {
+    test("a worker that was ended on purpose does not count as a crash of its tasks, however often", async () => {
       const { store } = await scratch();
       await begin(store, "a");
       for (let i = 0; i < 7; i++) {
@@ -255,7 +255,7 @@ for (const kind of STORE_KINDS) {
       }
     });
 
-    test("what the queue holds is counted without what is over", async () => {
+    test("the counts of the queue exclude ended tasks", async () => {
       const { at, store } = await scratch();
       const done = await begin(store, "done");
       await store.inbox.finish(done, { outcome: "done", reply: "x" });
@@ -296,7 +296,7 @@ for (const kind of STORE_KINDS) {
       { which: "one between others", text: "2", listed: ["2", "3", "1", "0"] },
       { which: "the newest", text: "3", listed: ["3", "2", "1", "0"] },
     ])
-      test(`${which} of a chat, put back, is its newest, with all others behind it as they were`, async () => {
+      test(`${which} of a chat becomes its newest when retried, and the order of the others is kept`, async () => {
         const { store } = await scratch();
         const ids = new Map<string, string>();
         for (const each of ["0", "1", "2", "3"]) {
@@ -329,7 +329,7 @@ async function begin(store: Store, text: string): Promise<Lease> {
   return lease;
 }
 
-/** Does what is in the queue, and gives the order. */
+/** Runs all queued tasks and returns their order. */
 async function turns(store: Store): Promise<string[]> {
   const texts: string[] = [];
   let [lease] = await store.inbox.claim("w", 1);

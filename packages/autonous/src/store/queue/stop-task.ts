@@ -9,7 +9,7 @@ import { isHeld, markReady, restLane } from "./lanes.ts";
 import type { Finish, Task, TaskAnswer } from "../store.ts";
 import { canMove, isOver } from "./task-states.ts";
 
-/** What people do to a task: stop it, put it back, drop it. Who did is in the record. */
+/** What people can do to a task: stop, retry or drop it. The audit log names the person. */
 export interface Asked {
   readonly task_id: string;
   readonly by: string;
@@ -21,14 +21,14 @@ const ASK_TO_STOP = "update inbox set cancel_by = ?, cancel_at = ? where task_id
 export async function cancelTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
   const task = await findTask(queries, task_id);
   if (task === undefined) return undefined;
-  if (isOver(task.state)) return refused(task, `it is over already: ${named(task)}`);
-  await queries.run(ASK_TO_STOP, [by, now, task_id]); // whoever asked first is who stopped it
+  if (isOver(task.state)) return refused(task, `it has already ended: ${named(task)}`);
+  await queries.run(ASK_TO_STOP, [by, now, task_id]); // the first request counts
   const isWaiting = task.state === "queued" || task.state === "waiting_approval";
   if (!isWaiting && (await isHeld(queries, task.lane)))
     return { outcome: "stopping", task: await again(queries, task) };
   const first = await headOf(queries, task.lane);
   const who = task.cancel_by ?? by;
-  const reply = isGiver(task, who) ? undefined : `Stopped by ${who}.`; // the giver sees the answer to the command
+  const reply = isGiver(task, who) ? undefined : `Stopped by ${who}.`; // the sender sees the answer to the command
   await endStopped(queries, task, { by: who, reply, now });
   if (first?.task_id === task_id && !(await isHeld(queries, task.lane))) {
     const head = await headOf(queries, task.lane);
@@ -41,10 +41,10 @@ function isGiver({ source, user }: Task, by: string): boolean {
   return user !== null && by === `${source}:${user}`;
 }
 
-/** The reply where no worker could list the changed files. */
+/** The reply if no worker could list the changed files. */
 export const STOPPED = "Stopped. Files may have changed.";
 
-/** The reply to a task whose end and whose stop crossed: an answer or an error that is there is not lost. */
+/** The reply if a task ended before the stop took effect: keeps its answer or error. */
 export function stoppedReply(end: Finish): string {
   if (end.outcome === "done") return `The task finished before it could be stopped. Its answer:\n\n${end.reply}`;
   if (end.outcome === "cancelled") return end.reply ?? STOPPED;
@@ -52,7 +52,7 @@ export function stoppedReply(end: Finish): string {
   return STOPPED;
 }
 
-/** Ends a task that was to be stopped and that no worker resumes. Its open approval requests are withdrawn. */
+/** Ends a task that was asked to stop and that no worker resumes. Withdraws its open approval requests. */
 export async function endStopped(
   queries: Queries,
   task: Task,
@@ -69,10 +69,10 @@ const REQUEUE = `update inbox set state = 'queued', attempts = 0, crashes = 0, r
 export async function retryTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
   const task = await findTask(queries, task_id);
   if (task === undefined) return undefined;
-  if (task.state === "done") return refused(task, "it was done");
-  if (!isOver(task.state)) return refused(task, `it is not over: ${named(task)}`);
+  if (task.state === "done") return refused(task, "it completed");
+  if (!isOver(task.state)) return refused(task, `it has not ended: ${named(task)}`);
   const kept = await queries.one<{ readonly forgotten_at: number | null }>(FORGOTTEN, [task_id]);
-  if (kept?.forgotten_at !== null) return refused(task, "the record of what it did is no longer kept; send it anew");
+  if (kept?.forgotten_at !== null) return refused(task, "its audit log is no longer stored; send it again");
   requireMove(task, "queued");
   await markReady(queries, task.lane, now);
   await moveToEnd(queries, task);
@@ -88,9 +88,9 @@ const DROP = "update inbox set state = 'cancelled', cancel_by = ?, cancel_at = ?
 export async function dropTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
   const task = await findTask(queries, task_id);
   if (task === undefined) return undefined;
-  if (!isOver(task.state)) return refused(task, `it is not over: ${named(task)}; cancel it instead`);
+  if (!isOver(task.state)) return refused(task, `it has not ended: ${named(task)}; cancel it instead`);
   if (!canMove(task.state, "cancelled"))
-    return refused(task, `only what failed or was given up is dropped: ${named(task)}`);
+    return refused(task, `only failed and dead-lettered tasks can be dropped: ${named(task)}`);
   await queries.run(DROP, [by, now, task_id]);
   const kept = await queries.one<{ readonly forgotten_at: number | null }>(FORGOTTEN, [task_id]);
   if (kept?.forgotten_at !== null) return { outcome: "done", task: await again(queries, task) }; // its chain is closed
@@ -109,6 +109,6 @@ function named({ state }: Task): string {
 
 async function again(queries: Queries, { task_id }: Task): Promise<Task> {
   const task = await findTask(queries, task_id);
-  if (task === undefined) throw new Error(`Task "${task_id}" is gone within one transaction`);
+  if (task === undefined) throw new Error(`Task "${task_id}" disappeared within one transaction`);
   return task;
 }

@@ -1,5 +1,6 @@
 import { ToolError } from "@autonous/runtime";
-import type { AppendOptions, CallState, EventDraft, Journal, RuntimeEvent, StartCommit } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { AppendOptions, CallState, EventDraft, Journal, StartCommit } from "@autonous/runtime/internal";
 import { charge } from "../keepers/quotas.ts";
 import { appendEvents } from "../record/append-events.ts";
 import { stateOfCall } from "../record/calls.ts";
@@ -15,7 +16,7 @@ interface TableJournalOptions {
   readonly clock: () => number;
 }
 
-/** Journal on a table: in the service this is the truth. */
+/** Journal in a table: the authoritative log of the service. */
 export class TableJournal implements Journal {
   readonly run_id: string;
   readonly commits = true;
@@ -30,7 +31,7 @@ export class TableJournal implements Journal {
     this.#lease = lease;
   }
 
-  /** Always durable: a commit is on disk when it returns. */
+  /** Always durable: the commit is on disk when this returns. */
   append(drafts: readonly EventDraft[], { result, commit }: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
     const doing = `record events of run "${this.run_id}"`;
     return this.#database.transaction(doing, async (queries) => {
@@ -45,16 +46,16 @@ export class TableJournal implements Journal {
   }
 
   callState(tool_call_id: string): Promise<CallState | undefined> {
-    return this.#database.read(`look for call "${tool_call_id}"`, (queries) =>
+    return this.#database.read(`find call "${tool_call_id}"`, (queries) =>
       stateOfCall(queries, this.run_id, tool_call_id),
     );
   }
 
-  /** There is nothing to close: the connection is the store's. */
+  /** Closes nothing: the connection belongs to the store. */
   async close(): Promise<void> {}
 }
 
-/** What the start of a call uses up. A yes that was used before lets nothing begin. */
+/** Uses up the approval of a call at its start. An approval that was used before starts nothing. */
 async function commitStart(queries: Queries, { approval_id, quota }: StartCommit, now: number): Promise<void> {
   if (quota !== undefined) await charge(queries, { ...quota, now });
   if (approval_id === undefined || (await useApproval(queries, approval_id, now))) return;

@@ -11,8 +11,8 @@ const START = `update inbox set state = 'in_progress', attempts = ?, started_at 
   where task_id = ?`;
 
 /**
- * So many times a worker may be lost with a task in its hands before the task is held to be the reason. Apart from the
- * attempts: a bad host is not the task's fault, and a failing task is not the host's.
+ * Crashes of workers during one task before it is dead-lettered as the probable cause. Counted apart from attempts: a
+ * bad host is not the task's fault, and a failing task is not the host's.
  */
 const MAX_CRASHES = 5;
 
@@ -26,7 +26,7 @@ export async function takeNext(queries: Queries, taker: Taker): Promise<Lease | 
   for (;;) {
     const lane = await firstReady(queries, taker.now);
     if (lane === undefined) return undefined;
-    const lease = await takeHead(queries, lane, taker); // or the lane is ready no more
+    const lease = await takeHead(queries, lane, taker); // undefined: the lane is no longer ready
     if (lease !== undefined) return lease;
   }
 }
@@ -39,15 +39,15 @@ async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise
       return undefined;
     }
     if (head.cancel_by !== null) {
-      // Its worker was lost before it could end it; whoever asked was told only that it is being stopped.
+      // Its worker was lost before it could end the task; the person was told only that it is being stopped.
       await endStopped(queries, head, { by: head.cancel_by, reply: STOPPED, token: lane.token, now: taker.now });
       continue;
     }
     if (await waitsForAnswer(queries, head)) {
-      await restLane(queries, lane.lane, null); // something behind it made the lane ready; the answer will
+      await restLane(queries, lane.lane, null); // a later task made it ready; the answer will again
       return undefined;
     }
-    // Nobody held it while it waited, so nobody was lost with it.
+    // No worker had it while it waited, so this is not a crash.
     if (head.state === "waiting_approval") return await startTask(queries, head, taker);
     if (head.state === "queued") return await startTask(queries, { ...head, attempts: head.attempts + 1 }, taker);
     if (head.crashes < MAX_CRASHES) return await startTask(queries, head, taker);
@@ -55,7 +55,7 @@ async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise
   }
 }
 
-/** `task` has its attempts counted already, and still the state in which it was found. */
+/** `task` already has the new number of attempts, but still its old state. */
 async function startTask(queries: Queries, task: Task, { worker, now }: Taker): Promise<Lease> {
   const { task_id, lane, attempts, crashes, retries } = task;
   const resumed = task.state !== "queued";
@@ -70,6 +70,6 @@ async function startTask(queries: Queries, task: Task, { worker, now }: Taker): 
 }
 
 async function giveUp(queries: Queries, task: Task, { token, now }: { token: number; now: number }): Promise<void> {
-  const error = `the worker was lost ${task.crashes} times while it ran this task`;
-  await endTask(queries, task, { outcome: "dead", error, reply: `I gave this task up: ${error}.`, token, now });
+  const error = `the worker was lost ${task.crashes} times while running this task`;
+  await endTask(queries, task, { outcome: "dead", error, reply: `I gave up on this task: ${error}.`, token, now });
 }

@@ -1,5 +1,5 @@
 interface StateRow {
-  /** Nobody works on the task any more. */
+  /** The task has ended. */
   readonly over: boolean;
   readonly to: readonly string[];
 }
@@ -9,10 +9,10 @@ interface StateRow {
  *
  *   queued → in_progress → model_round ⇄ tool_round → reply_sent → done | failed
  *
- * Out of every state in which a worker holds the task: back to `queued` (tried again later), to `in_progress` (taken
- * up again after a crash), to `waiting_approval`, `failed`, `cancelled` and `dead_letter`. `reply_sent` means that the
- * reply is in the outbox and can no longer get lost; a task is `done` only by way of it. A person can put back what
- * failed, was cancelled or given up, and drop what failed or was given up.
+ * From every state in which a worker holds the task: back to `queued` (retried later), to `in_progress` (resumed after
+ * a crash), to `waiting_approval`, `failed`, `cancelled` and `dead_letter`. `reply_sent` means that the reply is in the
+ * outbox and can no longer get lost; a task becomes `done` only through it. A person can retry failed, cancelled and
+ * dead-lettered tasks, and drop failed and dead-lettered ones.
  */
 // oxfmt-ignore
 const TASK_STATES = {
@@ -36,7 +36,7 @@ export function isTaskState(name: string): name is TaskState {
   return Object.hasOwn(TASK_STATES, name);
 }
 
-/** The states between which a worker moves a task that it holds. */
+/** States that a worker sets while it runs a task. */
 export type WorkingState = "model_round" | "tool_round" | "reply_sent";
 
 export function canMove(from: TaskState, to: TaskState): boolean {

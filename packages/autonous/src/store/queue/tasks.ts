@@ -18,15 +18,13 @@ export function createTasks(database: Database, clock: () => number): Tasks {
         const audit = await queries.all<AuditRow>(AUDIT, [task_id]);
         return { task, audit, ...(await outgoingOf(queries, task_id)) };
       }),
-    counts: () => database.read("count what the queue holds", (queries) => countAll(queries, clock())),
+    counts: () => database.read("count tasks", (queries) => countAll(queries, clock())),
     cancel: (task_id, by) =>
       database.transaction(`cancel task "${task_id}"`, (queries) => cancelTask(queries, { task_id, by, now: clock() })),
     retry: (task_id, by) =>
-      database.transaction(`put task "${task_id}" back into the queue`, (queries) =>
-        retryTask(queries, { task_id, by, now: clock() }),
-      ),
+      database.transaction(`requeue task "${task_id}"`, (queries) => retryTask(queries, { task_id, by, now: clock() })),
     resend: (task_id, by) =>
-      database.transaction(`send the answer of task "${task_id}" again`, (queries) =>
+      database.transaction(`resend the answer of task "${task_id}"`, (queries) =>
         resendTask(queries, { task_id, by, now: clock() }),
       ),
     drop: (task_id, by) =>
@@ -45,7 +43,7 @@ const LISTS = {
   state:   `${NEWEST} and state = ?3 ${A_PAGE}`,
   lane:    `${NEWEST_OF_LANE} limit ?2`,
   of_lane: `${NEWEST_OF_LANE} and state = ?4 limit ?2`,
-  // Those that are not over have an index of their own. The plus keeps the planner off the one by state.
+  // Tasks that have not ended have a separate index. The plus keeps the planner from using the one by state.
   open_of_lane: `${NEWEST} and lane = ?3 and +state = ?4 and finished_at is null ${A_PAGE}`,
 };
 
@@ -74,7 +72,7 @@ function withoutPosition(row: TaskRow): Task {
 const COUNTED_STATES = TASK_STATE_NAMES.filter((state) => !isOver(state) || state === "dead_letter");
 const BY_STATE = `select state, count(*) as count from inbox
   where state in (${COUNTED_STATES.map((state) => `'${state}'`).join(", ")}) group by state`;
-/** In the order of arrival, so that it need not look at all that waits. */
+/** In order of arrival, so that it does not scan all waiting tasks. */
 const OLDEST_QUEUED = "select run_at as at from inbox where state = 'queued' and run_at <= ? order by position limit 1";
 const UNSENT =
   "select count(*) as count, min(created_at) as at from outbox where sent_at is null and gave_up_at is null";
@@ -103,7 +101,7 @@ const REPLY = "select body, sent_at from outbox where task_id = ? and kind = 'te
 const UNSENT_OF = `select kind, channel, attempts, error, iif(gave_up_at is null, next_at, null) as next_at
   from outbox where task_id = ? and sent_at is null order by id`;
 
-/** What a task has sent and has still to send. */
+/** The reply and the unsent messages of a task. */
 async function outgoingOf(
   queries: Queries,
   task_id: string,

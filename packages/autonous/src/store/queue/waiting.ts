@@ -7,14 +7,14 @@ import type { Task } from "../store.ts";
 const PENDING = "select approval_id from approvals where run_id = ? and state = 'pending' order by position";
 const LANE_OF_WAITING = "select lane from inbox where run_id = ? and state = 'waiting_approval'";
 
-/** Whether somebody still has to answer before this task can go on. */
+/** Whether this task needs an answer before it can continue. */
 export async function waitsForAnswer(queries: Queries, { run_id, state }: Task): Promise<boolean> {
   return state === "waiting_approval" && (await pendingOf(queries, run_id)).length > 0;
 }
 
 /**
- * Lets the task wait: its lane is kept, nobody holds it. Where all was answered meanwhile it is ready again at once,
- * since nobody would wake it later.
+ * Parks the task: it stays at the head of its lane, without a worker. If everything was answered meanwhile, it is ready
+ * again at once, since no later answer would wake it.
  */
 export async function parkTask(queries: Queries, task: Task, now: number): Promise<void> {
   const approval_ids = await pendingOf(queries, task.run_id);
@@ -23,7 +23,7 @@ export async function parkTask(queries: Queries, task: Task, now: number): Promi
   await restLane(queries, task.lane, approval_ids.length === 0 ? now : null);
 }
 
-/** Called in the commit that answers or ends an approval: the task of that run may be able to go on. */
+/** Called in the transaction that answers or ends an approval: the task of that run may be able to continue. */
 export async function wakeWaiting(queries: Queries, run_id: string, now: number): Promise<void> {
   const waiting = await queries.one<{ readonly lane: string }>(LANE_OF_WAITING, [run_id]);
   if (waiting === undefined || (await pendingOf(queries, run_id)).length > 0) return;

@@ -1,5 +1,6 @@
-import { chainEvents, EMPTY_TAIL, makeId, openRecordKey } from "@autonous/runtime";
-import type { EventDraft, EventType, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { chainEvents, EMPTY_TAIL, makeId, openRecordKey } from "@autonous/runtime/internal";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { EventDraft, EventType } from "@autonous/runtime/internal";
 import { recordCall } from "./calls.ts";
 import type { Queries } from "../sqlite/database.ts";
 import { putAttachments, putDisplay } from "./put-outgoing.ts";
@@ -17,18 +18,20 @@ interface Append {
   readonly result?: ToolCallResult | undefined;
 }
 
-/** The one way into `events`: chains the drafts after the run's last event and keeps the tables that follow from them. */
+/** The only way to write to `events`: chains the drafts to the run's last event and updates the derived tables. */
 export async function appendEvents(queries: Queries, append: Append): Promise<readonly RuntimeEvent[]> {
   const { run_id, drafts, result } = append;
   for (const draft of drafts) {
     if (draft.run_id !== run_id) {
-      throw new Error(`Cannot record event "${draft.event_id}" in run "${run_id}": it is of run "${draft.run_id}"`);
+      throw new Error(
+        `Cannot record event "${draft.event_id}" in run "${run_id}": it belongs to run "${draft.run_id}"`,
+      );
     }
   }
   const tail = await queries.one<{ readonly seq: number; readonly hash: string }>(TAIL, [run_id]);
   const events: RuntimeEvent[] = [];
   for (const { line } of chainEvents(drafts, tail ?? EMPTY_TAIL, openRecordKey())) {
-    const event = JSON.parse(line) as RuntimeEvent; // what is kept is what was hashed, whatever objects it came from
+    const event = JSON.parse(line) as RuntimeEvent; // store exactly what was hashed
     await insertEvent(queries, event);
     await recordCall(queries, event, result);
     await auditEvent(queries, event);
@@ -53,7 +56,7 @@ interface TaskEvent {
 
 const FIRST = "select event_id from events where run_id = ? and seq = 1";
 
-/** Records what happened to a task, in the chain of its run and below the event that began it. */
+/** Records an event of a task in the chain of its run, as a child of its first event. */
 export async function appendTaskEvent(
   queries: Queries,
   { task_id, run_id, trace_id }: Pick<Task, "task_id" | "run_id" | "trace_id">,

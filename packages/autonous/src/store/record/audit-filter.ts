@@ -1,7 +1,7 @@
-import { matchPerson } from "@autonous/runtime";
-import type { AuditRecord } from "@autonous/runtime";
+import { matchPerson } from "@autonous/runtime/internal";
+import type { AuditRecord } from "@autonous/runtime/internal";
 
-/** How a call came out, in a word: what people search the record by. */
+/** Outcome of a call in one word, for searching the audit log. */
 export const AUDIT_OUTCOMES = ["ok", "failed", "denied"] as const;
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 
@@ -12,20 +12,20 @@ export function outcomeOf({ result, policy }: Pick<AuditRecord, "result" | "poli
     : "failed";
 }
 
-/** Whom a call is asked for by, in each of the ways that an audit record names. */
+/** Who requested a call, by each field of an audit record that names someone. */
 export interface ActorFilter {
-  /** A user, as any part of the actor names one. */
+  /** A user, in any field of the actor. */
   readonly actor?: string;
   readonly channel?: string;
   readonly chat?: string;
 }
 
-/** A longer pattern counts as a name. */
+/** A longer pattern is compared literally. */
 const LONGEST_GLOB = 1024;
 
 /**
- * Compares names as rules do: a name, or a glob such as `telegram:*`. `actor` is a user, a model or a host: whichever of
- * them the record has. For many records, compile once.
+ * Compares names as rules do: a name, or a glob such as `telegram:*`. `actor` matches a user, a model or a host.
+ * Compile once for many records.
  */
 export function compileActors(wanted: ActorFilter): (record: Pick<AuditRecord, "actor">) => boolean {
   const meant = (pattern: string | undefined): ((name: string | null) => boolean) => {
@@ -36,7 +36,7 @@ export function compileActors(wanted: ActorFilter): (record: Pick<AuditRecord, "
   };
   const [isActor, isChannel, isChat] = [meant(wanted.actor), meant(wanted.channel), meant(wanted.chat)];
   return ({ actor }) => {
-    // Records of before this version have none.
+    // Records of older versions have none.
     const {
       user = null,
       channel = "",
@@ -48,7 +48,7 @@ export function compileActors(wanted: ActorFilter): (record: Pick<AuditRecord, "
   };
 }
 
-/** Which calls; times are when they began. */
+/** Which calls to return; times refer to their start. */
 export interface AuditFilter extends ActorFilter {
   readonly tool?: string;
   readonly outcome?: AuditOutcome;
@@ -61,6 +61,6 @@ export interface AuditFilter extends ActorFilter {
 
 export interface AuditPage {
   readonly records: readonly (AuditRecord & { readonly run_id: string; readonly task_id: string | null })[];
-  /** Give it as `after` for the next page, which may be there though this one is not full; null: there is none. */
+  /** Pass it as `after` for the next page, even if this one is not full; null: no more pages. */
   readonly next: number | null;
 }

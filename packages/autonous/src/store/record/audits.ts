@@ -1,17 +1,21 @@
-import type { AuditRecord } from "@autonous/runtime";
+import type { AuditRecord } from "@autonous/runtime/internal";
 import { compileActors, outcomeOf } from "./audit-filter.ts";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import type { Queries } from "../sqlite/database.ts";
 
-const ENDS = "type in ('tool_call.completed', 'tool_call.failed')"; // as the index `events_calls` has it, or it is not used
+// Must equal the condition of the index `events_calls`, or SQLite does not use the index.
+const ENDS = "type in ('tool_call.completed', 'tool_call.failed')";
 const COLUMNS = "position, run_id, task_id, ts, payload";
 const OF_ALL = `select ${COLUMNS} from events where ${ENDS} and position < ? order by position desc limit ?`;
 const OF_RUN = `select ${COLUMNS} from events where run_id = ? and ${ENDS} and position < ? order by position desc limit ?`;
 
 const A_READ = 250;
-/** A page may end before it is full: whoever searches for what is rare asks again, and others get their turn. */
+/**
+ * Rows per page: a search for rare records returns a partial page and continues with the next, so that others are not
+ * blocked.
+ */
 const MOST_LOOKED_AT = 5000;
-/** Records stand in the order of time, but for a clock that was set; by more than this it is not. */
+/** Records are in order of time unless the clock was changed; we assume by no more than this. */
 const CLOCK_SLACK_MS = 24 * 3600 * 1000;
 
 interface CallRow {
@@ -22,7 +26,7 @@ interface CallRow {
   readonly payload: string;
 }
 
-/** The audit records that match, newest first. */
+/** Matching audit records, newest first. */
 export async function findAudits(queries: Queries, filter: AuditFilter): Promise<AuditPage> {
   const { run_id, since = Number.NEGATIVE_INFINITY, limit } = filter;
   const matches = compileFilter(filter);
@@ -46,7 +50,7 @@ export async function findAudits(queries: Queries, filter: AuditFilter): Promise
   return { records, next: last };
 }
 
-/** A row that is not valid JSON is what `audit verify` reports; a search goes on without it. */
+/** The search skips rows that are not valid JSON; `audit verify` reports them. */
 function auditIn(payload: string): AuditRecord | undefined {
   try {
     return (JSON.parse(payload) as { readonly audit?: AuditRecord } | null)?.audit;

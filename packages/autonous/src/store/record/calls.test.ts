@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { makeId } from "@autonous/runtime";
-import type { EventDraft, EventType, ToolCallResult } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
+import type { ToolCallResult } from "@autonous/runtime";
+import type { EventDraft, EventType } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { migrate, MIGRATIONS } from "../sqlite/migrate.ts";
 import { openStore } from "../open-store.ts";
@@ -28,7 +29,7 @@ function scratchFile(): string {
   return join(folder, "autonous.db");
 }
 
-/** A store with one task that a worker has taken, and the table as any other program reads it. */
+/** A store with one claimed task, and the table as other programs read it. */
 async function taken(): Promise<{ store: Store; lease: Lease; rows: () => readonly CallRow[]; append: Append }> {
   const file = scratchFile();
   const store = await openStore({ file, clock: () => NOW });
@@ -85,7 +86,7 @@ function resultOf(
   };
 }
 
-test("calls that the model asked for are queued until they begin, and may still be begun", async () => {
+test("requested calls are queued until they start", async () => {
   const { append, rows, store, lease } = await taken();
   await append("model.completed", ASKED);
   expect(rows()).toMatchObject([
@@ -120,7 +121,7 @@ test("a call that is refused while it is queued has arguments, start and end", a
   });
 });
 
-test("a task that ends leaves no call queued; what ran stays, and a retry may begin the rest", async () => {
+test("an ended task leaves no call queued; started calls stay, and a retry may start the others", async () => {
   const { append, rows, store, lease } = await taken();
   await append("model.completed", ASKED);
   await append("tool_call.started", { tool_call_id: "call_1", tool_name: "bash", arguments: {} });
@@ -151,7 +152,7 @@ test.each(TEXTS)("output_text has the text of a result: $title", async ({ payloa
   expect(await store.calls.result({ run_id: lease.task.run_id, tool_call_id: "call_1" })).toEqual(result);
 });
 
-test("results of a database from before are found where they are kept now, with their texts", async () => {
+test("results of an older database are migrated to the new column, with their texts", async () => {
   const file = scratchFile();
   const old = await openSqlite({ file });
   await migrate(old, { migrations: MIGRATIONS.slice(0, 5), clock: () => NOW });

@@ -1,10 +1,11 @@
 import { ToolError } from "@autonous/runtime";
-import type { AuditRecord, CallState, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { AuditRecord, CallState } from "@autonous/runtime/internal";
 import type { Database, Queries } from "../sqlite/database.ts";
 import { isObject, parseKept } from "../sqlite/kept-json.ts";
 import type { Calls } from "../store.ts";
 
-/** Asked for by the model, and not begun: it waits for its turn, or for a person. */
+/** Requested by the model but not started: it waits for its turn or for a person. */
 const QUEUED = `insert into tool_calls (run_id, id, task_id, tool_name, arguments_json, status)
   values (?, ?, ?, ?, ?, 'queued') on conflict (run_id, id) do nothing`;
 
@@ -14,7 +15,7 @@ const STARTED = `insert into tool_calls (run_id, id, task_id, tool_name, argumen
     arguments_json = excluded.arguments_json, started_at = excluded.started_at, output_text = null, result_json = null,
     error = null, finished_at = null`;
 
-/** A call that was refused has an end and no start: its arguments and its time come from its audit record. */
+/** A refused call has an end but no start: its arguments and time come from its audit record. */
 const ENDED = `insert into tool_calls
   (run_id, id, task_id, tool_name, arguments_json, status, output_text, result_json, error, started_at, finished_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -26,7 +27,7 @@ const ENDED = `insert into tool_calls
 const STATE = "select status from tool_calls where run_id = ? and id = ?";
 const RESULT = `select result_json from tool_calls where run_id = ? and id = ? and status in ('done', 'failed')`;
 
-/** Keeps `tool_calls` in step with the events that ask for, start and end a call. */
+/** Updates `tool_calls` for events that request, start and end a call. */
 export async function recordCall(queries: Queries, event: RuntimeEvent, result?: ToolCallResult): Promise<void> {
   if (event.type === "model.completed") return await recordQueued(queries, event);
   if (event.type === "tool_call.started") return await recordStart(queries, event);
@@ -34,7 +35,7 @@ export async function recordCall(queries: Queries, event: RuntimeEvent, result?:
   if (event.type === "tool_call.failed") return await recordEnd(queries, event, { status: "failed", result });
 }
 
-/** Longer arguments are left out until the call starts: they are in the event, and shortened from then on. */
+/** Longer arguments are omitted until the call starts: the event has them, and then they are stored truncated. */
 const MOST_ARGUMENTS = 16_384;
 
 async function recordQueued(queries: Queries, { run_id, task_id, payload }: RuntimeEvent): Promise<void> {
@@ -48,7 +49,10 @@ async function recordQueued(queries: Queries, { run_id, task_id, payload }: Runt
   }
 }
 
-/** An id is used once. A call that a crash left open may be started again: whether its tool allows that is the gate's to say. */
+/**
+ * An id is used once. A call that a crash left open may be started again; the gate decides whether its tool allows
+ * that.
+ */
 async function recordStart(queries: Queries, event: RuntimeEvent): Promise<void> {
   const { run_id, task_id, payload, ts } = event;
   const { id, toolName } = identify(event);
@@ -76,12 +80,12 @@ async function recordEnd(queries: Queries, event: RuntimeEvent, { status, result
   await queries.run(ENDED, [run_id, id, task_id, toolName, ...values]);
 }
 
-/** What a call printed: stdout, then stderr, as in the result. Null: it did not run. */
+/** Output of a call: stdout, then stderr, as in the result. Null: it did not run. */
 export function textOfResult({ payload }: Pick<ToolCallResult, "payload">): string | null {
   return payload && [payload.stdout, payload.stderr].filter((text) => text !== "").join("\n");
 }
 
-/** How far a call is on record; undefined: it was not begun. */
+/** Recorded state of a call; undefined: not started. */
 export async function stateOfCall(queries: Queries, run_id: string, id: string): Promise<CallState | undefined> {
   const row = await queries.one<{ readonly status: string }>(STATE, [run_id, id]);
   if (row === undefined || row.status === "queued") return undefined;
@@ -91,7 +95,7 @@ export async function stateOfCall(queries: Queries, run_id: string, id: string):
 function identify({ event_id, type, payload }: RuntimeEvent): { readonly id: string; readonly toolName: string } {
   const { tool_call_id: id, tool_name: toolName } = payload;
   if (typeof id !== "string" || typeof toolName !== "string") {
-    throw new TypeError(`Cannot record event "${event_id}": a ${type} has to name its tool_call_id and tool_name`);
+    throw new TypeError(`Cannot record event "${event_id}": ${type} requires tool_call_id and tool_name`);
   }
   return { id, toolName };
 }
@@ -106,7 +110,7 @@ export function createCalls(database: Database): Calls {
       database.read("read the result of a call", async (queries) => {
         const row = await queries.one<{ readonly result_json: string | null }>(RESULT, [run_id, tool_call_id]);
         const text = row?.result_json;
-        // A damaged result counts as missing; its hash is on record, and `audit verify` reports it.
+        // A damaged result counts as missing; its hash is recorded, and `audit verify` reports it.
         return typeof text === "string" ? parseKept(text, isResult) : undefined;
       }),
   };

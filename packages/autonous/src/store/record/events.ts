@@ -1,4 +1,5 @@
-import type { RuntimeEvent, UnreadableEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { UnreadableEvent } from "@autonous/runtime/internal";
 import { findAudits } from "./audits.ts";
 import type { Database, SqlValue } from "../sqlite/database.ts";
 import { StoreError } from "../store-error.ts";
@@ -22,7 +23,7 @@ const NEWEST = {
   task: `select ${COLUMNS} from events where task_id = ? order by position desc limit ?`,
 };
 
-/** Rows at a time when a whole run is read. */
+/** Rows per read of a whole run. */
 const PAGE = 500;
 
 type EventRow = Omit<RuntimeEvent, "payload" | "mac"> & {
@@ -43,10 +44,10 @@ function recordedRow(row: EventRow): RecordedRow {
   return { position, run_id, seq, event: readRow(row) };
 }
 
-/** For readers that need every event: throws where one is damaged. */
+/** For readers that need every event: throws if it is damaged. */
 export function requireEvent({ run_id, event }: RecordedRow): RuntimeEvent {
   if (!("unreadable" in event)) return event;
-  throw new StoreError("DamagedRow", { doing: `read the record of run "${run_id}"`, why: event.unreadable });
+  throw new StoreError("DamagedRow", { doing: `read the audit log of run "${run_id}"`, why: event.unreadable });
 }
 
 function recordedEvent(row: RecordedRow): RecordedEvent {
@@ -64,7 +65,7 @@ function parsePayload(text: string): RuntimeEvent["payload"] | undefined {
     const value = JSON.parse(text) as unknown;
     return typeof value === "object" && value !== null ? (value as RuntimeEvent["payload"]) : undefined;
   } catch {
-    return undefined; // reported by the caller
+    return undefined; // the caller reports it
   }
 }
 
@@ -80,12 +81,12 @@ async function* rowsOf(database: Database, run_id: string, after: number): Async
   }
 }
 
-/** The events of a run from a number on. Throws where one is damaged. */
+/** The events of a run after a number. Throws if one is damaged. */
 export async function* readEvents(database: Database, run_id: string, after: number): AsyncIterable<RuntimeEvent> {
   for await (const row of rowsOf(database, run_id, after)) yield requireEvent(recordedRow(row));
 }
 
-/** The events of a run as far as they can be read, for one who checks them. */
+/** The events of a run for verification; unreadable ones are reported in their place. */
 export async function* readableEvents(
   database: Database,
   run_id: string,
@@ -115,7 +116,7 @@ export function createEvents(database: Database): Events {
   };
 }
 
-/** A task has one run of its own, and others when it is tried as part of something larger: the run is the narrower one. */
+/** A task may have several runs, so the run is the narrower filter. */
 function chosen({ run_id, task_id }: Omit<EventFilter, "limit">): readonly [keyof typeof AFTER, readonly SqlValue[]] {
   if (run_id !== undefined) return ["run", [run_id]];
   if (task_id !== undefined) return ["task", [task_id]];

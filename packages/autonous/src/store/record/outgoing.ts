@@ -1,13 +1,16 @@
-import type { AttachedFile } from "@autonous/runtime";
+import type { AttachedFile } from "@autonous/runtime/internal";
 
-/** What is to be sent. Each is recorded in the commit that makes it: an answer, a file, a question, something to show. */
+/**
+ * A message to send: an answer, a file, an approval request or a displayed message. Stored in the transaction that
+ * causes it.
+ */
 export type Outgoing =
   | { readonly kind: "text"; readonly text: string }
   | ({ readonly kind: "file" } & AttachedFile)
   | { readonly kind: "approval"; readonly approval_id: string }
   | ShownMessage;
 
-/** What a tool showed while its task goes on, to be sent as a message of its own. */
+/** A message shown by a tool while its task runs, sent separately. */
 export interface ShownMessage {
   readonly kind: "display";
   readonly content: string;
@@ -23,7 +26,7 @@ export interface OutboxRow {
   readonly channel: string;
   readonly chat: string;
   readonly content: Outgoing;
-  /** How often it was tried in vain. */
+  /** Number of failed attempts. */
   readonly attempts: number;
   readonly created_at: number;
 }
@@ -35,27 +38,27 @@ export interface GivenUpAnswer {
 
 export interface Outbox {
   /**
-   * What is to be sent and due, in order within each chat; first the first of every chat, then the second of every chat.
-   * What stands behind one that waits for its next attempt waits with it.
+   * Messages that are due, in order within each chat: the first of every chat, then the second of every chat. Messages
+   * behind one that waits for its next attempt wait too.
    */
   pending(options: { readonly limit: number; readonly channel?: string }): Promise<readonly OutboxRow[]>;
-  /** The channel took it, and gave this receipt. Saying so again changes nothing. */
+  /** The channel accepted it and returned this receipt. Idempotent. */
   markSent(id: number, receipt?: string): Promise<void>;
-  /** The channel did not take it; it is due again at `next_at`. */
+  /** The channel did not accept it; it is due again at `next_at`. */
   markFailed(id: number, failure: { readonly error: string; readonly next_at: number }): Promise<void>;
-  /** It can never be taken (the chat is gone). What stands behind it goes on. */
+  /** It is undeliverable (such as a deleted chat). The messages behind it are sent. */
   giveUp(id: number, error: string): Promise<void>;
-  /** What was given up in a chat and somebody waits for, oldest first. `tasks.resend` sends it again. */
+  /** Undeliverable answers, files and approval requests of a chat, oldest first. `tasks.resend` sends them again. */
   givenUp(of: { readonly channel: string; readonly chat: string }): Promise<readonly GivenUpAnswer[]>;
-  /** When the next one is due, over all channels unless one is named; null: none waits. */
+  /** When the next one is due, of all channels unless one is named; null: none waits. */
   nextDueAt(channel?: string): Promise<number | null>;
-  /** What the channel gave for the question of this approval. */
+  /** The channel's receipt for the message of this approval request. */
   receiptOf(approval_id: string): Promise<{ readonly chat: string; readonly receipt: string } | undefined>;
-  /** The message of this question is out of reach: it is sent again. One that is not sent yet is left alone. */
+  /** The message of this approval request is no longer reachable: sends it again, unless it is still unsent. */
   askAgain(approval_id: string): Promise<void>;
 }
 
-/** The last line that a running call has printed. Redacted; on no record. */
+/** The last output line of a running call. Redacted; not recorded. */
 export interface OutputLine {
   readonly task_id: string;
   readonly tool_call_id: string;

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import type { AttachedFile, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { AttachedFile } from "@autonous/runtime/internal";
 import type { Queries } from "../sqlite/database.ts";
 import { skillWords } from "./skill-words.ts";
 import type { Outgoing, ShownMessage, Task } from "../store.ts";
@@ -12,12 +13,12 @@ type Receiver = Pick<Task, "task_id" | "source" | "lane">;
 
 interface Putting {
   readonly content: Outgoing;
-  /** What has the same is the same, and is sent once. */
+  /** Messages with the same key are sent once. */
   readonly dedupe: string;
   readonly now: number;
 }
 
-/** For whoever asked for the task, in the commit of what it comes from. */
+/** Queues a message to the sender of the task, in the transaction that causes it. */
 export async function putRow(queries: Queries, receiver: Receiver, { content, dedupe, now }: Putting): Promise<void> {
   const { task_id, source, lane } = receiver;
   const body = content.kind === "text" ? content.text : JSON.stringify(content);
@@ -25,7 +26,7 @@ export async function putRow(queries: Queries, receiver: Receiver, { content, de
   await queries.run(INSERT, [task_id, source, lane, content.kind, body, approval_id, dedupe, now]);
 }
 
-/** Puts the question to whoever asked for the task of this run; a run without a task has nobody to be asked so. */
+/** Sends the approval request to the sender of the run's task; a run without a task has no one to ask. */
 export async function putQuestion(
   queries: Queries,
   { run_id, approval_id }: { readonly run_id: string; readonly approval_id: string },
@@ -37,7 +38,7 @@ export async function putQuestion(
   await putRow(queries, receiver, { content, dedupe: `approval:${approval_id}`, now });
 }
 
-/** Files that a call attached go out with the record of its end: a call that is not on record as done sends nothing. */
+/** Files that a call attached are queued when its end is recorded: an unfinished call sends nothing. */
 export async function putAttachments(queries: Queries, { type, run_id, payload, ts }: RuntimeEvent): Promise<void> {
   const files = payload["attachments"];
   if (type !== "tool_call.completed" || files === undefined) return;
@@ -49,7 +50,7 @@ export async function putAttachments(queries: Queries, { type, run_id, payload, 
   }
 }
 
-/** That a skill restricts a task is told like what a call shows. */
+/** The activation of a skill is shown like a displayed message. */
 function shownPayload({ type, payload }: RuntimeEvent): RuntimeEvent["payload"] | undefined {
   if (type === "display") return payload;
   if (type === "todo") return { ...payload, level: "progress", title: "Steps" };
@@ -61,12 +62,15 @@ function shownPayload({ type, payload }: RuntimeEvent): RuntimeEvent["payload"] 
 const WAITING = `select coalesce(sum(length(body)), 0) as characters from outbox
   where task_id = ? and kind = 'display' and sent_at is null and gave_up_at is null`;
 const NONE = { characters: 0 };
-/** Some ten messages of Telegram's, which take as many seconds: a task that shows more would hold up its own answer for hours. */
+/**
+ * About ten Telegram messages, which take as many seconds: without a limit, a task could delay its own answer for
+ * hours.
+ */
 const MOST_WAITING = 40_000;
 const HELD_BACK =
-  "This task shows more than can be sent in time. What it shows while so much is waiting is in its record, and not sent.";
+  "This task shows messages faster than they can be sent. Until the backlog is sent, further messages are only recorded in the audit log.";
 
-/** What a call shows goes out with its record. A call that is made again after a crash shows nothing twice. */
+/** Displayed messages are queued when they are recorded. A call that is repeated after a crash shows nothing twice. */
 export async function putDisplay(queries: Queries, event: RuntimeEvent): Promise<void> {
   const { run_id, ts } = event;
   const payload = shownPayload(event);

@@ -1,28 +1,29 @@
 import { hash } from "node:crypto";
-import type { AuditProblem, RuntimeEvent, ToolCallResult, UnreadableEvent } from "@autonous/runtime";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { AuditProblem, UnreadableEvent } from "@autonous/runtime/internal";
 import { textOfResult } from "./calls.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
 import { readableEvents } from "./events.ts";
 import { SERVICE_CHAIN } from "./service-chain.ts";
 
-/** What `audit verify` asks of the store beside its events. */
+/** Checks of the store for `audit verify`. */
 export interface RecordChecks {
-  /** The events of a run; those that cannot be read say so instead of failing. */
+  /** The events of a run; unreadable ones are reported in their place. */
   events(run_id: string): AsyncIterable<RuntimeEvent | UnreadableEvent>;
-  /** The run of the service's own chain; undefined where nothing was recorded in it yet. */
+  /** The run id of the service's chain; undefined if it has no events yet. */
   serviceChain(): Promise<string | undefined>;
-  /** Where the tables contradict each other: what one of them has and another lacks. */
+  /** Contradictions between the tables: what one has and another lacks. */
   contradictions(): Promise<readonly AuditProblem[]>;
-  /** Calls whose stored result is not the one on record. */
+  /** Calls whose stored result does not match the recorded hash. */
   changedResults(run_id: string, recorded: ReadonlyMap<string, string>): Promise<readonly string[]>;
 }
 
-/** Damage is described by its first examples. */
+/** Reported examples per contradiction. */
 const MOST = 100;
 
 const KEPT = "inbox.forgotten_at is null";
 
-/** One statement per contradiction; each gives `run_id`. */
+/** One statement per contradiction; each returns `run_id`. */
 // oxfmt-ignore
 const CONTRADICTIONS = [
   { problem: "the store has events of this run, but its task is not in the inbox",
@@ -34,21 +35,21 @@ const CONTRADICTIONS = [
     sql: `select run_id from inbox where ${KEPT} and not exists (select 1 from events where events.run_id = inbox.run_id)` },
   { problem: "the outbox has a reply of a task that is not in the inbox",
     sql: "select task_id as run_id from outbox where not exists (select 1 from inbox where inbox.task_id = outbox.task_id)" },
-  { problem: "the record says that a reply was sent, but the outbox does not have it",
+  { problem: "the audit log says that a reply was sent, but the outbox does not have it",
     sql: `select run_id from inbox where ${KEPT} and
             (select count(*) from events where events.run_id = inbox.run_id and type = 'reply.sent') >
             (select count(*) from outbox where outbox.task_id = inbox.task_id and kind in ('text', 'file') and sent_at is not null)` },
-  { problem: "the outbox says that a reply was sent, but the record does not",
+  { problem: "the outbox says that a reply was sent, but the audit log does not",
     sql: `select run_id from inbox where ${KEPT} and
             (select count(*) from events where events.run_id = inbox.run_id and type = 'reply.sent') <
             (select count(*) from outbox where outbox.task_id = inbox.task_id and kind in ('text', 'file') and sent_at is not null)` },
-  { problem: "the inbox says that the task is done, but the record does not",
+  { problem: "the inbox says that the task is done, but the audit log does not",
     sql: `select run_id from inbox where ${KEPT} and state = 'done' and
             not exists (select 1 from events where events.run_id = inbox.run_id and type = 'task.completed')` },
-  { problem: "the record says that the task is done, but the inbox does not",
+  { problem: "the audit log says that the task is done, but the inbox does not",
     sql: `select run_id from inbox where ${KEPT} and state <> 'done' and
             exists (select 1 from events where events.run_id = inbox.run_id and type = 'task.completed')` },
-  { problem: "the record has the end of a call that is not in the table of calls",
+  { problem: "the audit log has the end of a call that is not in the table of calls",
     sql: `select distinct run_id from events where type in ('tool_call.completed', 'tool_call.failed') 
             and json_valid(payload) and exists (select 1 from inbox where inbox.run_id = events.run_id and ${KEPT})
             and not exists (select 1 from tool_calls where tool_calls.run_id = events.run_id
@@ -70,7 +71,7 @@ export function createRecordChecks(database: Database): RecordChecks {
   return {
     events: (run_id) => readableEvents(database, run_id),
     serviceChain: () =>
-      database.read("look for the chain of the service", async (queries) => {
+      database.read("find the chain of the service", async (queries) => {
         const row = await queries.one<{ readonly run_id: string }>(SERVICE_CHAIN);
         return row?.run_id;
       }),
@@ -105,14 +106,14 @@ interface StoredResult {
   readonly result_json: string | null;
 }
 
-/** The result has the hash on record, and its text is the result's own. */
+/** Whether the result has the recorded hash, and the stored text matches the result. */
 function isAsRecorded(row: StoredResult | undefined, sha256: string): boolean {
   if (typeof row?.result_json !== "string" || hash("sha256", row.result_json, "hex") !== sha256) return false;
   const text = textOfResult(JSON.parse(row.result_json) as ToolCallResult);
   return comparable(text) === comparable(row.output_text);
 }
 
-/** Halves of surrogate pairs are not stored as they are: each is read as one replacement character or as several. */
+/** SQLite does not store lone surrogates: each is read back as one or several replacement characters. */
 function comparable(text: string | null): string | undefined {
   return text?.toWellFormed().replace(/\uFFFD+/g, "\uFFFD");
 }

@@ -1,15 +1,15 @@
-import { makeId, makeTraceId } from "@autonous/runtime";
+import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import { appendEvents } from "./append-events.ts";
 import type { Queries } from "../sqlite/database.ts";
 import type { ServiceEvent } from "../store.ts";
 
-/** The key of the chain's id. Its events are those of no task: who may use the service. */
+/** Key of the chain's id. Its events belong to no task: who may use the service. */
 const KEY = "service:chain";
-/** Gives the id of the chain as `run_id`; for other statements too. */
+/** Selects the id of the chain as `run_id`; also used in other statements. */
 export const SERVICE_CHAIN = `select value as run_id from kv where key = '${KEY}'`;
 const KEEP = "insert into kv (key, value, updated_at) values (?, ?, ?)";
 
-/** Records what concerns the service and no task. The chain is made with the first event. */
+/** Records events that concern the service and no task. The first event creates the chain. */
 export async function appendServiceEvents(
   queries: Queries,
   events: readonly ServiceEvent[],

@@ -1,9 +1,9 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 
 const MOST_NAMED = 12;
 
-/** What a skill that became active leaves, in words for people. */
+/** What an activated skill still allows, as text for people. */
 export function skillWords({ tools, commands }: RuntimeEvent["payload"]): string {
   if (!Array.isArray(tools)) return "it restricts no tools";
   const only = Array.isArray(commands)

@@ -1,6 +1,6 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 
-/** What is wrong with a model, for people. The reasons are those of `model/failure.ts`. */
+/** Problem of a model as text for people. The reasons are those of `model/failures/failure.ts`. */
 // oxfmt-ignore
 const WRONG: Readonly<Record<string, string>> = {
   quota:        "is out of credit",
@@ -11,7 +11,7 @@ const WRONG: Readonly<Record<string, string>> = {
   connection:   "cannot be reached",
   proxy:        "cannot be reached through the proxy",
   timeout:      "does not answer in time",
-  cut_off:      "breaks off its replies",
+  cut_off:      "cuts off its replies",
   redirected:   "redirects to another server",
   breaker_open: "failed repeatedly",
 };
@@ -22,7 +22,7 @@ export function switchWords({ from, to, reason, message }: RuntimeEvent["payload
   return `Falling back to ${shortName(to)}: ${shortName(from)} ${wrong} (${String(message)})`;
 }
 
-/** Of a server the host alone: `compatible:m@127.0.0.1:11434`. */
+/** Shortens a server URL to its host: `compatible:m@127.0.0.1:11434`. */
 function shortName(model: unknown): string {
   return String(model).replace(/@https?:\/\/([^/@]*)[^@]*$/i, "@$1");
 }

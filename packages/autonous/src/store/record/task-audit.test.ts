@@ -3,7 +3,7 @@ import { EVENT_PAYLOADS } from "../../../../runtime/src/protocol/event-payloads.
 import { LINES } from "./task-audit.ts";
 
 for (const [type, line] of Object.entries(LINES)) {
-  test(`the history of a task says of ${type} what the event holds`, () => {
+  test(`the history of a task shows the content of ${type}`, () => {
     const fields = Object.keys(EVENT_PAYLOADS[type as keyof typeof EVENT_PAYLOADS]).map((name) =>
       name.replace("?", ""),
     );

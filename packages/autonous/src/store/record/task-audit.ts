@@ -1,4 +1,5 @@
-import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime/internal";
 import type { Queries } from "../sqlite/database.ts";
 import { switchWords } from "./switch-words.ts";
 
@@ -11,10 +12,10 @@ interface AuditLine {
   readonly message: (payload: Payload) => string;
 }
 
-/** Which events a task's own short history shows, and in what words. */
+/** Events shown in the short history of a task, with their text. */
 // oxfmt-ignore
 export const LINES: Partial<Record<EventType, AuditLine>> = {
-  "task.queued":          { phase: "ingress", message: (payload) => payload["by"] === undefined ? `taken from ${said(payload, "source")}` : `put back by ${said(payload, "by")}` },
+  "task.queued":          { phase: "ingress", message: (payload) => payload["by"] === undefined ? `received from ${said(payload, "source")}` : `requeued by ${said(payload, "by")}` },
   "model.completed":      { phase: "model",   message: () => "the model answered" },
   "model.failed":         { phase: "model",   message: (payload) => `the model did not answer: ${said(payload, "message")}` },
   "model.switched":       { phase: "model",   message: switchWords },
@@ -22,10 +23,10 @@ export const LINES: Partial<Record<EventType, AuditLine>> = {
   "tool_call.failed":     { phase: "tool",    message: (payload) => `${said(payload, "tool_name")} failed: ${said(payload, "error")}` },
   "reply.sent":           { phase: "reply",   message: (payload) => `${payload["file"] === undefined ? "" : `"${fileName(payload["file"])}" `}sent by ${said(payload, "channel")}` },
   "task.completed":       { phase: "done",    message: () => "done" },
-  "task.retry_scheduled": { phase: "failed",  message: (payload) => `to be tried again at ${said(payload, "retry_at")}: ${said(payload, "error")}` },
+  "task.retry_scheduled": { phase: "failed",  message: (payload) => `retry at ${said(payload, "retry_at")}: ${said(payload, "error")}` },
   "task.failed":          { phase: "failed",  message: (payload) => said(payload, "error") },
   "task.cancelled":       { phase: "failed",  message: (payload) => `cancelled: ${said(payload, "error")}` },
-  "task.dead_lettered":   { phase: "failed",  message: (payload) => `given up: ${said(payload, "error")}` },
+  "task.dead_lettered":   { phase: "failed",  message: (payload) => `dead-lettered: ${said(payload, "error")}` },
 };
 
 const INSERT = "insert into task_audit (task_id, phase, message, created_at) values (?, ?, ?, ?)";
@@ -36,7 +37,7 @@ export async function auditEvent(queries: Queries, { task_id, type, payload, ts 
   await queries.run(INSERT, [task_id, line.phase, line.message(payload), Date.parse(ts)]);
 }
 
-/** The reply is in the outbox. No event says so: it is part of how the task ends. */
+/** The reply is in the outbox. This has no event: it is part of the end of the task. */
 export async function auditReply(queries: Queries, task_id: string, now: number): Promise<void> {
   await queries.run(INSERT, [task_id, "reply", "the reply is ready to be sent", now]);
 }
@@ -50,7 +51,7 @@ interface GivenUp {
 
 const NAMES = { text: "the reply", file: "a file", approval: "a question", display: "a message" } as const;
 
-/** Nor this: the answer was recorded when it was made. */
+/** This has no event either: the answer was recorded when it was made. */
 export async function auditResent(
   queries: Queries,
   task_id: string,
@@ -59,13 +60,13 @@ export async function auditResent(
   await queries.run(INSERT, [task_id, "reply", `sent again by ${by}`, now]);
 }
 
-/** No event says this either: nothing was done, and the record of the run may be at its end. */
+/** This has no event either: nothing was done, and the log of the run may be closed. */
 export async function auditGivenUp(
   queries: Queries,
   task_id: string,
   { kind, channel, error, now }: GivenUp,
 ): Promise<void> {
-  const message = `${NAMES[kind]} could not be sent by ${channel} and was given up: ${error}`;
+  const message = `${NAMES[kind]} could not be sent by ${channel} and will not be retried: ${error}`;
   await queries.run(INSERT, [task_id, "reply", message, now]);
 }
 

@@ -3,19 +3,19 @@ import { basename, dirname, join } from "node:path";
 import type { Database } from "./database.ts";
 import { StoreError } from "../store-error.ts";
 
-/** For what is written beside the copy meanwhile. */
+/** Reserve for what is written while the copy is made. */
 const SPARE_BYTES = 16 << 20;
 const MIB = 1 << 20;
 
 export interface KeepCopyOptions {
-  /** The migration that it is made for. */
+  /** The migration that it precedes. */
   readonly version: number;
   readonly clock: () => number;
 }
 
 /**
- * Keeps a whole copy beside the database, for whoever wants to go back to the version that wrote it; gives its path.
- * Throws `Full` where there is no room for it.
+ * Makes a complete copy next to the database, for a downgrade to the version that wrote it; returns its path. Throws
+ * `Full` if the disk has too little space.
  */
 export async function keepCopy(database: Database, { version, clock }: KeepCopyOptions): Promise<string> {
   const file = database.name;
@@ -40,12 +40,12 @@ function refuseWithoutRoom(file: string, version: number): void {
   const parts = [file, `${file}-wal`].filter((path) => existsSync(path));
   const needed = parts.reduce((bytes, path) => bytes + statSync(path).size, SPARE_BYTES);
   if (free >= needed) return;
-  const doing = `keep a copy of the database before migration ${version}`;
-  const why = `a copy of "${file}" needs ${Math.ceil(needed / MIB)} MiB, and ${Math.floor(free / MIB)} MiB are free`;
+  const doing = `back up the database before migration ${version}`;
+  const why = `a copy of "${file}" needs ${Math.ceil(needed / MIB)} MiB, but only ${Math.floor(free / MIB)} MiB are free`;
   throw new StoreError("Full", { doing, why });
 }
 
-/** Of one that was killed while it copied. */
+/** Removes leftovers of processes that were killed while copying. */
 function removeLeftOver(file: string): void {
   const folder = dirname(file);
   for (const name of readdirSync(folder)) {

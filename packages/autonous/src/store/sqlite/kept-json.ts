@@ -1,6 +1,6 @@
 import { StoreError } from "../store-error.ts";
 
-/** A value that the store kept as JSON; undefined where it is not valid JSON, or not of the shape that is kept there. */
+/** Parses a value stored as JSON; undefined if it is not valid JSON or has the wrong shape. */
 export function parseKept<T>(text: string, isValid: (value: unknown) => value is T): T | undefined {
   try {
     const value = JSON.parse(text) as unknown;
@@ -15,7 +15,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A row that was changed from outside or damaged: what depends on it fails with a message, and nothing else does. */
+/** A row that was changed from outside or damaged: only operations that depend on it fail, with this message. */
 export function damagedRow(doing: string, row: string): StoreError {
   return new StoreError("DamagedRow", { doing, why: `${row} is not valid` });
 }

@@ -39,7 +39,7 @@ async function tablesOf(database: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-test("the tables of the specification are there after the first start", async () => {
+test("the tables of the specification exist after the first start", async () => {
   const database = await open(scratchFile());
   await migrate(database, { migrations: MIGRATIONS, clock });
   // oxfmt-ignore
@@ -75,7 +75,7 @@ test("every table is strict: a value of the wrong type is refused", async () => 
   expect(await database.read("look", (queries) => queries.all(sql))).toEqual([]);
 });
 
-test("a step that was taken is not taken again, and a new one is", async () => {
+test("an applied migration is not applied again, and a new one is", async () => {
   const database = await open(scratchFile());
   await migrate(database, { migrations: [ONE], clock });
   await migrate(database, { migrations: [ONE], clock });
@@ -92,7 +92,7 @@ test("a step that was taken is not taken again, and a new one is", async () => {
   expect(await database.read("look", (queries) => queries.all("select a from one"))).toEqual([{ a: "kept" }]);
 });
 
-test("several that start at the same time take each step once", async () => {
+test("several processes that start at the same time apply each migration once", async () => {
   const file = scratchFile();
   const databases = await Promise.all(Array.from({ length: 5 }, () => open(file)));
   await Promise.all(databases.map((database) => migrate(database, { migrations: [ONE, TWO], clock })));
@@ -101,7 +101,7 @@ test("several that start at the same time take each step once", async () => {
   }
 });
 
-test("a step that another process took in the meantime is not taken again", async () => {
+test("a migration that another process applied meanwhile is not applied again", async () => {
   const file = scratchFile();
   const [database, other] = [await open(file), await open(file)];
   let others = 1;
@@ -122,7 +122,7 @@ test("a step that another process took in the meantime is not taken again", asyn
   expect(await database.read("look", (queries) => queries.all("select a from one"))).toHaveLength(1);
 });
 
-test("a step that fails leaves nothing of itself, and keeps what came before it", async () => {
+test("a failed migration is rolled back, and earlier ones are kept", async () => {
   const database = await open(scratchFile());
   const broken = { ...TWO, sql: `${TWO.sql} insert into nowhere values (1);` };
   await expect(migrate(database, { migrations: [ONE, broken], clock })).rejects.toThrow(/nowhere/);
@@ -133,11 +133,11 @@ test("a step that fails leaves nothing of itself, and keeps what came before it"
 
 // oxfmt-ignore
 const REFUSED = [
-  { title: "a database of a newer version",            known: [ONE],                            code: "NewerSchema", says: /has migration 2 \("two"\), and this version knows 1/ },
-  { title: "a step that was taken with another text",  known: [ONE, { ...TWO, sql: "select 1" }], code: "Corrupt",   says: /migration 2 \("two"\) applied with another text/ },
+  { title: "a database of a newer version",            known: [ONE],                            code: "NewerSchema", says: /has migration 2 \("two"\), but this version knows only 1/ },
+  { title: "a migration with a different text",         known: [ONE, { ...TWO, sql: "select 1" }], code: "Corrupt",   says: /migration 2 \("two"\) of ".+" was applied with a different text/ },
 ];
 
-test.each(REFUSED)("$title is refused and left as it is", async ({ known, code, says }) => {
+test.each(REFUSED)("$title is refused and left unchanged", async ({ known, code, says }) => {
   const database = await open(scratchFile());
   await migrate(database, { migrations: [ONE, TWO], clock });
   const refused = migrate(database, { migrations: known, clock });
@@ -148,7 +148,7 @@ test.each(REFUSED)("$title is refused and left as it is", async ({ known, code, 
 
 const BREAKING: Migration = { version: 2, name: "other", sql: "alter table one rename to other;", breaking: true };
 
-/** Brings a database up to date as a store does, and gives the names of the copies that were kept. */
+/** Migrates a database as a store does, and returns the names of the copies. */
 async function migrateKeeping(database: Database, migrations: readonly Migration[]): Promise<readonly string[]> {
   const beforeBreaking = async ({ version }: Migration): Promise<void> =>
     void (await keepCopy(database, { version, clock }));
@@ -160,7 +160,7 @@ function copiesOf(file: string): readonly string[] {
   return readdirSync(dirname(file)).filter((name) => name.includes(".before-"));
 }
 
-test("before a breaking step a whole copy is kept, and the version that wrote it can use that", async () => {
+test("before a breaking migration a complete copy is made, and the version that wrote it can use the copy", async () => {
   const database = await open(scratchFile());
   await migrate(database, { migrations: [ONE], clock });
   const kept = await migrateKeeping(database, [ONE, BREAKING]);
@@ -180,17 +180,17 @@ const EMPTY: Migration = { version: 1, name: "one", sql: "create table one (a te
 const NOT_KEPT = [
   { title: "of a new database",                    before: [],      migrations: [ONE, BREAKING] },
   { title: "of a database without data",           before: [EMPTY], migrations: [EMPTY, BREAKING] },
-  { title: "before a step that breaks nothing",    before: [ONE],   migrations: [ONE, TWO] },
-  { title: "when there is nothing to be done",     before: [ONE, BREAKING], migrations: [ONE, BREAKING] },
+  { title: "before a compatible migration",         before: [ONE],   migrations: [ONE, TWO] },
+  { title: "without pending migrations",            before: [ONE, BREAKING], migrations: [ONE, BREAKING] },
 ];
 
-test.each(NOT_KEPT)("no copy is kept $title", async ({ before, migrations }) => {
+test.each(NOT_KEPT)("no copy is made $title", async ({ before, migrations }) => {
   const database = await open(scratchFile());
   await migrate(database, { migrations: before, clock });
   expect(await migrateKeeping(database, migrations)).toEqual([]);
 });
 
-test("where the copy cannot be kept nothing is changed", async () => {
+test("if the copy cannot be made, nothing is changed", async () => {
   const database = await open(scratchFile());
   await migrate(database, { migrations: [ONE], clock });
   const beforeBreaking = (): Promise<void> => Promise.reject(new Error("no room"));
@@ -199,7 +199,7 @@ test("where the copy cannot be kept nothing is changed", async () => {
   expect((await findPending(database, [ONE, BREAKING])).pending).toEqual([BREAKING]);
 });
 
-test("what one that was killed left of its copy is removed, that of one that lives is not", async () => {
+test("a partial copy of a killed process is removed, one of a running process is not", async () => {
   const database = await open(scratchFile());
   await migrate(database, { migrations: [ONE], clock });
   const gone = spawn(process.execPath, ["--eval", ""]);
@@ -209,7 +209,7 @@ test("what one that was killed left of its copy is removed, that of one that liv
   expect(kept).toEqual(["a.db.before-2-1970-01-01T00-00-01.000Z", `a.db.before-2-x.${process.ppid}.new`]);
 });
 
-test("several that start at the same time take a breaking step once, and each copy is whole", async () => {
+test("several processes that start at the same time apply a breaking migration once, and each copy is complete", async () => {
   const file = scratchFile();
   const databases = await Promise.all(Array.from({ length: 4 }, () => open(file)));
   await migrate(databases[0] ?? (await open(file)), { migrations: [ONE], clock });
@@ -229,7 +229,7 @@ test("several that start at the same time take a breaking step once, and each co
   }
 });
 
-test("a process that is killed within a step leaves the database as it was, and the next one takes the step", async () => {
+test("a process that is killed during a migration leaves the database unchanged, and the next one applies it", async () => {
   const file = scratchFile();
   const first = await open(file);
   await migrate(first, { migrations: [ONE], clock });
@@ -263,7 +263,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-test("under a service of an older version nobody else takes a breaking step", async () => {
+test("while a service of an older version runs, no other process applies a breaking migration", async () => {
   const file = join(dirname(scratchFile()), "autonous.db");
   const old = await open(file);
   await migrate(old, { migrations: MIGRATIONS.slice(0, 2), clock });
@@ -286,7 +286,7 @@ test("under a service of an older version nobody else takes a breaking step", as
   unlock?.();
 });
 
-test("the tasks of a database from before are found by their chats", async () => {
+test("the tasks of an older database are found by their chats", async () => {
   const file = scratchFile();
   const before = await open(file);
   await migrate(before, { migrations: MIGRATIONS.slice(0, 2), clock });
@@ -314,7 +314,7 @@ test("the tasks of a database from before are found by their chats", async () =>
   expect(await textsOf("empty")).toEqual(["six"]);
 });
 
-test("what waits to be sent, and the numbers of what was, survive a database from before messages were shown", async () => {
+test("unsent messages and the ids of sent ones survive the migration of an older database", async () => {
   const file = scratchFile();
   const before = await open(file);
   await migrate(before, { migrations: MIGRATIONS.slice(0, 4), clock });

@@ -16,33 +16,33 @@ export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
-  /** What an older version does not know how to use. A copy of what was there is kept, for whoever wants to go back. */
+  /** Older versions cannot use the database afterwards. A copy is made first, so that the user can downgrade. */
   readonly breaking?: true;
 }
 
-/** In order, without gaps. One that was released is never changed: the next one mends it. */
+/** In order, without gaps. A released migration is never changed: add another one to fix it. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "tables", sql: TABLES },
   { version: 2, name: "approvals", sql: APPROVALS },
   { version: 3, name: "service", sql: SERVICE, breaking: true },
-  // An older version would read the events without their mac, and take every hash for a wrong one.
+  // An older version would read the events without their MAC, and report every hash as wrong.
   { version: 4, name: "record", sql: RECORD_TABLES, breaking: true },
-  // An older version does not know how to send what was shown.
+  // An older version cannot send messages of the kind "display".
   { version: 5, name: "display", sql: DISPLAY, breaking: true },
-  // An older version would look for results where only their text is.
+  // An older version would read results from a column that now contains only their text.
   { version: 6, name: "calls", sql: CALLS, breaking: true },
-  // An older version would do a task without the restriction that it was given with.
+  // An older version would run a task without the skill that restricts it.
   { version: 7, name: "skill", sql: SKILL, breaking: true },
   { version: 8, name: "origin", sql: ORIGIN },
-  // An older version would do a task without the files that came with it.
+  // An older version would run a task without the files that came with it.
   { version: 9, name: "files", sql: FILES, breaking: true },
-  // An older version would give the words of an undo to the model.
+  // An older version would send the text of an undo request to the model.
   { version: 10, name: "talk", sql: TALK, breaking: true },
 ];
 
 const CREATE = `create table if not exists migrations (
   version integer primary key, name text not null, checksum text not null, applied_at integer not null) strict`;
-/** Those of a virtual table count with it. */
+/** Without the shadow tables of virtual tables. */
 const TABLE_NAMES = `select name from pragma_table_list
   where schema = 'main' and type = 'table' and name not like 'sqlite_%' order by name`;
 const APPLIED = "select version, name, checksum from migrations order by version";
@@ -57,19 +57,19 @@ interface Applied {
 export interface MigrateOptions {
   readonly migrations: readonly Migration[];
   readonly clock: () => number;
-  /** Asked before anything is changed, where a breaking step is to come and there is data. What it throws stops all. */
+  /** Called before a breaking migration of a database with data. If it throws, nothing is changed. */
   readonly beforeBreaking?: (migration: Migration) => Promise<void>;
 }
 
 export interface PendingMigrations {
   readonly pending: readonly Migration[];
-  /** Somebody's rows are in it. */
+  /** Whether any table has rows. */
   readonly hasData: boolean;
 }
 
-/** What `migrate` would do. Changes nothing; throws what `migrate` would refuse. */
+/** What `migrate` would do. Changes nothing; throws if `migrate` would refuse the database. */
 export async function findPending(database: Database, migrations: readonly Migration[]): Promise<PendingMigrations> {
-  return await database.read("look at the database", async (queries) => {
+  return await database.read("inspect the database", async (queries) => {
     const tables = (await queries.all<{ readonly name: string }>(TABLE_NAMES)).map(({ name }) => name);
     if (!tables.includes("migrations")) return { pending: migrations, hasData: tables.length > 0 };
     const applied = await readApplied(queries, database.name, migrations);
@@ -88,10 +88,10 @@ async function hasRows(queries: Queries, tables: readonly string[]): Promise<boo
   return false;
 }
 
-/** Brings the tables up to date, each step in a transaction of its own. Several processes may do so at the same time. */
+/** Applies pending migrations, each in its own transaction. Several processes may do this at the same time. */
 export async function migrate(database: Database, options: MigrateOptions): Promise<void> {
   const { migrations, clock, beforeBreaking } = options;
-  const doing = "bring the database up to date";
+  const doing = "migrate the database";
   const { pending, hasData } = await findPending(database, migrations);
   if (pending.length === 0) return;
   const breaking = pending.find((migration) => migration.breaking === true);
@@ -103,7 +103,7 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
   for (const migration of migrations) {
     if (isAmong(before, migration)) continue;
     await database.transaction(doing, async (queries) => {
-      // Asked again under the lock: another process may have come first, perhaps one of a newer version.
+      // Checked again under the lock: another process may have been first, perhaps one of a newer version.
       if (isAmong(await readApplied(queries, database.name, migrations), migration)) return;
       await queries.script(migration.sql);
       await queries.run(RECORD, [migration.version, migration.name, checksumOf(migration), clock()]);
@@ -125,11 +125,11 @@ function refuseForeign(found: Applied, name: string, known: readonly Migration[]
   const doing = "use the database";
   const migration = known.find(({ version }) => version === found.version);
   if (migration === undefined) {
-    const why = `"${name}" has migration ${found.version} ("${found.name}"), and this version knows ${known.length}`;
+    const why = `"${name}" has migration ${found.version} ("${found.name}"), but this version knows only ${known.length}`;
     throw new StoreError("NewerSchema", { doing, why });
   }
   if (checksumOf(migration) !== found.checksum) {
-    const why = `"${name}" had migration ${found.version} ("${found.name}") applied with another text than the known one`;
+    const why = `migration ${found.version} ("${found.name}") of "${name}" was applied with a different text`;
     throw new StoreError("Corrupt", { doing, why });
   }
 }

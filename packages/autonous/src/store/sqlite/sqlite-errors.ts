@@ -2,13 +2,13 @@ import { StoreError } from "../store-error.ts";
 import type { StoreErrorCode } from "../store-error.ts";
 
 /**
- * How often to ask again. SQLite's own busy timeout stays off: it stops the whole process while it waits, heartbeats
- * and all, and cannot end when the lock is held by another connection of the same process. Short, because a writer with
- * much to do leaves only short gaps; asking costs some microseconds.
+ * Retry interval. SQLite's busy timeout stays off: it blocks the whole process, including heartbeats, and would never
+ * succeed if another connection of the same process has the lock. Short, because a busy writer leaves only short gaps;
+ * a retry costs some microseconds.
  */
 const BUSY_PAUSE_MS = 1;
 
-/** Tries again as long as another process has the lock. */
+/** Retries as long as another process has the lock. */
 export async function whileBusy(limitMs: number, attempt: () => void): Promise<void> {
   const end = performance.now() + limitMs;
   for (;;) {
@@ -28,13 +28,13 @@ interface Meaning {
 
 const MEANINGS = {
   locked: { code: "Busy", why: (file) => `another process keeps "${file}" locked` },
-  full: { code: "Full", why: (file) => `there is no room left for "${file}"` },
-  readOnly: { code: "ReadOnly", why: (file) => `"${file}" may not be written` },
-  damaged: { code: "Corrupt", why: (file) => `"${file}" is damaged, or no database` },
+  full: { code: "Full", why: (file) => `no space left for "${file}"` },
+  readOnly: { code: "ReadOnly", why: (file) => `"${file}" is not writable` },
+  damaged: { code: "Corrupt", why: (file) => `"${file}" is damaged or not a database` },
   unreachable: { code: "Unavailable", why: (file) => `"${file}" cannot be reached` },
 } as const satisfies Record<string, Meaning>;
 
-/** SQLite's primary result codes and Node's names of system errors. What is not here is a fault of the code. */
+/** SQLite's primary result codes and Node's names of system errors. Errors that are not listed are bugs. */
 const CAUSES: Readonly<Record<string, Meaning>> = {
   5: MEANINGS.locked,
   6: MEANINGS.locked,
@@ -43,7 +43,7 @@ const CAUSES: Readonly<Record<string, Meaning>> = {
   11: MEANINGS.damaged,
   13: MEANINGS.full,
   14: MEANINGS.unreachable,
-  15: MEANINGS.locked, // the protocol of the locks was lost in a race for them
+  15: MEANINGS.locked, // SQLITE_PROTOCOL: lost a race for the locks
   26: MEANINGS.damaged,
   ENOSPC: MEANINGS.full,
   EDQUOT: MEANINGS.full,
@@ -69,7 +69,7 @@ function codeOf(error: unknown): StoreErrorCode | undefined {
   return meaningOf(error)?.code;
 }
 
-/** What a failure of SQLite or of the system means, told in words. Others are given back as they are. */
+/** Turns an error of SQLite or of the system into a `StoreError`. Returns other errors unchanged. */
 export function asStoreError(error: unknown, doing: string, file: string): unknown {
   const meaning = meaningOf(error);
   if (meaning === undefined || error instanceof StoreError) return error;

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from "node:fs";
 
 /**
- * Makes the file for this user only. Not opened when it is there: closing it again would drop the locks that this
- * process holds on it elsewhere, SQLite's own among them.
+ * Creates the file with access for this user only. Does not open an existing file: closing it would release all locks
+ * of this process on it (POSIX), including SQLite's.
  */
 export function createFile(file: string): void {
   try {

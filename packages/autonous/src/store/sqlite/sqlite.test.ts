@@ -42,7 +42,7 @@ async function namesIn(database: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-test("the file, its folder and what SQLite puts beside it are for this user only", async () => {
+test("only this user can read the file, its folder and SQLite's additional files", async () => {
   const folder = join(scratchFolder(), "one", "two");
   const database = await scratchDatabase(join(folder, "a.db"));
   await database.transaction("make", make);
@@ -52,7 +52,7 @@ test("the file, its folder and what SQLite puts beside it are for this user only
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600);
 });
 
-test("a commit is on disk when it returns, and keys are held to", async () => {
+test("a commit is on disk when it returns, and foreign keys are enforced", async () => {
   const database = await scratchDatabase();
   const settings = await database.read("look", async (queries) => [
     await queries.one("pragma journal_mode"),
@@ -76,7 +76,7 @@ test("a transaction that throws leaves nothing behind, and the next one runs", a
   expect(await namesIn(database)).toEqual(["b"]);
 });
 
-test("nobody sees the half of a transaction, on the same connection neither", async () => {
+test("no reader sees half of a transaction, not even on the same connection", async () => {
   const database = await scratchDatabase();
   await database.transaction("make", make);
   const writing = database.transaction("add", async (queries) => {
@@ -90,7 +90,7 @@ test("nobody sees the half of a transaction, on the same connection neither", as
   expect(await namesIn(database)).toEqual(["a", "b"]);
 });
 
-test("two connections of one process take turns instead of waiting for each other for ever", async () => {
+test("two connections of one process take turns instead of deadlocking", async () => {
   const file = join(scratchFolder(), "a.db");
   const one = await scratchDatabase(file);
   const other = await scratchDatabase(file);
@@ -105,21 +105,21 @@ test("two connections of one process take turns instead of waiting for each othe
   expect(await namesIn(await scratchDatabase(file))).toHaveLength(100);
 });
 
-test("other work of the process goes on while transactions follow one upon the other", async () => {
+test("other work of the process continues during consecutive transactions", async () => {
   const database = await scratchDatabase();
   const fired: string[] = [];
   setTimeout(() => fired.push("a timer"), 1);
   while (fired.length === 0) await database.read("look", (queries) => queries.one("select 1"));
 });
 
-test("a fault of the code stays what it is", async () => {
+test("an error that is a bug is thrown unchanged", async () => {
   const database = await scratchDatabase();
   const asked = database.transaction("ask", (queries) => queries.all("select nonsense"));
   await expect(asked).rejects.not.toBeInstanceOf(StoreError);
   await expect(asked).rejects.toThrow(/no such column/);
 });
 
-test("closing waits for what was begun, and may be done twice", async () => {
+test("closing waits for pending work, and may be repeated", async () => {
   const file = join(scratchFolder(), "a.db");
   const database = await scratchDatabase(file);
   const made = database.transaction("make", make);
@@ -133,14 +133,14 @@ test("closing waits for what was begun, and may be done twice", async () => {
 
 // oxfmt-ignore
 const BAD_PLACES = [
-  { title: "a file where a folder is wanted", at: "file/a.db",   code: "Unavailable", prepare: (folder: string) => writeFileSync(join(folder, "file"), "") },
-  { title: "a folder where the file is wanted", at: "folder",    code: "Unavailable", prepare: (folder: string) => mkdirSync(join(folder, "folder")) },
-  { title: "links that go round",             at: "round/a.db",  code: "Unavailable", prepare: (folder: string) => symlinkSync("round", join(folder, "round")) },
+  { title: "a file instead of a folder",       at: "file/a.db",   code: "Unavailable", prepare: (folder: string) => writeFileSync(join(folder, "file"), "") },
+  { title: "a folder instead of the file",       at: "folder",    code: "Unavailable", prepare: (folder: string) => mkdirSync(join(folder, "folder")) },
+  { title: "a loop of links",                  at: "round/a.db",  code: "Unavailable", prepare: (folder: string) => symlinkSync("round", join(folder, "round")) },
   { title: "a name that is too long",         at: "x".repeat(300), code: "Unavailable", prepare: () => {} },
-  { title: "a file that is no database",      at: "garbage.db",  code: "Corrupt",     prepare: (folder: string) => writeFileSync(join(folder, "garbage.db"), "no database at all. ".repeat(500)) },
+  { title: "a file that is not a database",    at: "garbage.db",  code: "Corrupt",     prepare: (folder: string) => writeFileSync(join(folder, "garbage.db"), "no database at all. ".repeat(500)) },
 ];
 
-test.each(BAD_PLACES)("$title is told in words that help", async ({ at, code, prepare }) => {
+test.each(BAD_PLACES)("$title is reported with a helpful message", async ({ at, code, prepare }) => {
   const folder = scratchFolder();
   prepare(folder);
   const file = join(folder, at);
@@ -154,7 +154,7 @@ test.each(BAD_PLACES)("$title is told in words that help", async ({ at, code, pr
   if (code === "Corrupt") expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("a damaged database is told as such when the damage is met", async () => {
+test("a damaged database is reported when the damage is found", async () => {
   const file = join(scratchFolder(), "a.db");
   const database = await openSqlite({ file });
   await database.transaction("make", make);
@@ -169,7 +169,7 @@ test("a damaged database is told as such when the damage is met", async () => {
   await expect(namesIn(again)).rejects.toMatchObject({ code: "Corrupt" });
 });
 
-test("a disk without room is told, nothing is stored by half, and work goes on when there is room", async () => {
+test("a full disk is reported, nothing is stored partially, and work continues when space is free", async () => {
   const database = await scratchDatabase();
   await database.transaction("make", make);
   const pages =
@@ -183,7 +183,7 @@ test("a disk without room is told, nothing is stored by half, and work goes on w
 
   await expect(full).rejects.toMatchObject({
     code: "Full",
-    message: expect.stringMatching(/^Cannot add much: there is no room left for ".+"/),
+    message: expect.stringMatching(/^Cannot add much: no space left for ".+"/),
   });
   expect(await namesIn(database)).toEqual([]);
   await database.transaction("lift the limit", (queries) => queries.one("pragma max_page_count = 1000000"));
@@ -191,7 +191,7 @@ test("a disk without room is told, nothing is stored by half, and work goes on w
   expect(await namesIn(database)).toEqual(["a"]);
 });
 
-test("a database that may not be written is told, and can still be read", async () => {
+test("a read-only database is reported, and can still be read", async () => {
   const database = await scratchDatabase();
   await database.transaction("make", make);
   await database.transaction("close it to writers", (queries) => queries.one("pragma query_only = on"));
@@ -200,7 +200,7 @@ test("a database that may not be written is told, and can still be read", async 
   expect(await namesIn(database)).toEqual([]);
 });
 
-test("a new file gives its free space back bit by bit", async () => {
+test("a new file releases its free space step by step", async () => {
   const database = await scratchDatabase();
   const INCREMENTAL = 2;
   expect(await database.read("look", (queries) => queries.one("pragma auto_vacuum"))).toEqual({
@@ -208,7 +208,7 @@ test("a new file gives its free space back bit by bit", async () => {
   });
 });
 
-test("opening a file that is there writes nothing to it", async () => {
+test("opening an existing file writes nothing to it", async () => {
   const file = join(scratchFolder(), "a.db");
   const database = await scratchDatabase(file);
   await database.transaction("make", make);
@@ -233,7 +233,7 @@ test("a file can be opened and read while another process writes to it", async (
   expect(await namesIn(await scratchDatabase(file, 0))).toEqual([]);
 });
 
-test("a lock that is given up in time is waited for", async () => {
+test("a lock that is released in time is waited for", async () => {
   const file = join(scratchFolder(), "a.db");
   const database = await scratchDatabase(file);
   await database.transaction("make", make);
@@ -247,7 +247,7 @@ test("a lock that is given up in time is waited for", async () => {
   other.close();
 });
 
-test("a lock that is not given up is told after a while, and reading goes on meanwhile", async () => {
+test("a lock that is not released is reported after the timeout, and reading continues meanwhile", async () => {
   const file = join(scratchFolder(), "a.db");
   const database = await scratchDatabase(file, 50);
   await database.transaction("make", make);
@@ -266,7 +266,7 @@ test("a lock that is not given up is told after a while, and reading goes on mea
   expect(await database.transaction("add", (queries) => queries.run(ADD, ["a"]))).toBe(1);
 });
 
-test("a file that may not grow further (a quota of the system) is told, and what was stored is whole", async () => {
+test("a file that cannot grow further (a disk quota) is reported, and stored data is intact", async () => {
   const file = join(scratchFolder(), "a.db");
   const script = `
     import { openSqlite } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "sqlite.ts")).href)};
@@ -293,11 +293,11 @@ test("a file that may not grow further (a quota of the system) is told, and what
   expect(await namesIn(await scratchDatabase(file))).toHaveLength(told.stored);
 });
 
-test("those who write at the same time share a commit, and one that throws takes back only its own", async () => {
+test("concurrent writers share a commit, and one that throws rolls back only its own changes", async () => {
   const database = await scratchDatabase();
   await database.transaction("make", make);
   const commits = async (): Promise<number> => {
-    // Counted by another connection: it changes with every commit of the others.
+    // Read by another connection: the value changes with every commit of the others.
     const row = await watcher.read("look", (queries) => queries.one<{ data_version: number }>("pragma data_version"));
     return row?.data_version ?? 0;
   };
@@ -321,7 +321,7 @@ test("those who write at the same time share a commit, and one that throws takes
   expect((await commits()) - before).toBe(1);
 });
 
-test("the first of those who share a commit can throw, too", async () => {
+test("the first writer of a shared commit can throw too", async () => {
   const database = await scratchDatabase();
   await database.transaction("make", make);
   const first = database.transaction("add", async (queries) => {
@@ -334,7 +334,7 @@ test("the first of those who share a commit can throw, too", async () => {
   expect(await namesIn(database)).toEqual(["b", "c"]);
 });
 
-test("when their commit fails all who shared it are told, each in its own words, and nothing of it is stored", async () => {
+test("if a shared commit fails, each writer gets its own error, and nothing is stored", async () => {
   const database = await scratchDatabase();
   await database.transaction("make", (queries) =>
     queries.script(
@@ -349,7 +349,7 @@ test("when their commit fails all who shared it are told, each in its own words,
   expect(await database.transaction("add", (queries) => queries.run(ADD, ["b"]))).toBe(1);
 });
 
-test("what was written is there for whoever reads after it, and is not before", async () => {
+test("readers see a write after its commit, and not before", async () => {
   const database = await scratchDatabase();
   await database.transaction("make", make);
   for (let i = 0; i < 50; i++) {
@@ -360,7 +360,7 @@ test("what was written is there for whoever reads after it, and is not before", 
   }
 });
 
-test("four processes that write as hard as they can meet no lock, and none of them starves", async () => {
+test("four processes that write constantly see no lock errors, and none starves", async () => {
   const file = join(scratchFolder(), "a.db");
   const database = await scratchDatabase(file);
   await database.transaction("make", make);

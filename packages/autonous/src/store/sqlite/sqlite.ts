@@ -11,22 +11,24 @@ import type { Work } from "./turns.ts";
 
 export interface SqliteOptions {
   readonly file: string;
-  /** How long to wait for another process that is writing. */
+  /** How long to wait for another writer, in milliseconds. */
   readonly busyMs?: number;
 }
 
 const DEFAULT_BUSY_MS = 5000;
 /**
- * 16 MiB: so much is written before the log is taken into the file. A page that many commits changed is written there
- * once, and the file is synced a quarter as often as by default; a start after a crash reads that much in no time.
+ * Checkpoint the write-ahead log at 16 MiB. A page changed by many commits is then written to the file once, and the
+ * file is synced a quarter as often as by default; recovery after a crash still reads that much quickly.
  */
 const LOG_PAGES = 4096;
-/** The ends of the indexes of a thousand chats fit into it. With SQLite's own 2 MiB a large file costs a third more a task. */
+/**
+ * Enough for the index pages of a thousand chats. With the default of 2 MiB, a task on a large file costs a third more.
+ */
 const CACHE_KIB = 16_384;
 
-/** Opens the file, and makes it when it is not there: for this user only, since it holds what people wrote. */
+/** Opens the file; creates it if missing, with access for this user only, since it contains messages of people. */
 export async function openSqlite({ file, busyMs = DEFAULT_BUSY_MS }: SqliteOptions): Promise<Database> {
-  await using opened = new AsyncDisposableStack(); // closed here should a later part fail
+  await using opened = new AsyncDisposableStack(); // closes it if a later step fails
   const connect = async (): Promise<DatabaseSync> => {
     const connection = opened.adopt(new DatabaseSync(file, { timeout: 0 }), (each) => each.close());
     await whileBusy(busyMs, () => setUp(connection, file));
@@ -45,7 +47,7 @@ export async function openSqlite({ file, busyMs = DEFAULT_BUSY_MS }: SqliteOptio
 }
 
 function setUp(connection: DatabaseSync, file: string): void {
-  // One that is there keeps what it has until a vacuum, and is not written to: another program may have it locked.
+  // An existing file keeps its mode until a vacuum, so do not write to it here: another process may have it locked.
   const pages = connection.prepare("pragma page_count").get()?.["page_count"];
   if (pages === 0) connection.exec("pragma auto_vacuum = incremental");
   const mode = connection.prepare("pragma journal_mode = wal").get()?.["journal_mode"];
@@ -53,9 +55,10 @@ function setUp(connection: DatabaseSync, file: string): void {
     const why = `the file system of "${file}" does not allow the journal mode "wal" (it stays "${String(mode)}")`;
     throw new StoreError("Unavailable", { doing: "open the database", why });
   }
-  // With "wal" alone the last commits may be lost in a power cut.
+  // With "wal" alone, a power loss may lose the last commits.
   connection.exec(`pragma synchronous = full; pragma foreign_keys = on; pragma journal_size_limit = ${MAX_LOG_BYTES};`);
-  // What a savepoint needs to go back is kept in memory: it is little, and would be written to a file at every commit.
+  // Keeps the rollback data of savepoints in memory: it is small, and would otherwise be written to a file at every
+  // commit.
   connection.exec(
     `pragma temp_store = memory; pragma wal_autocheckpoint = ${LOG_PAGES}; pragma cache_size = -${CACHE_KIB};`,
   );
@@ -89,14 +92,14 @@ class SqliteDatabase implements Database {
   }
 
   usedBytes(): Promise<number> {
-    return this.read("see how much the rows take", async (queries) => {
+    return this.read("measure the database", async (queries) => {
       const row = await queries.one<{ readonly bytes: number }>(USED);
       return row?.bytes ?? 0;
     });
   }
 
   async shrink(): Promise<void> {
-    const doing = "give free space back";
+    const doing = "release free space";
     await this.transaction(doing, async (queries) => void (await queries.all(GIVE_BACK)));
     await this.#writers.between(doing, (connection) => void connection.prepare(CHECKPOINT).all());
   }

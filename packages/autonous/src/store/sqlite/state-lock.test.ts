@@ -12,7 +12,7 @@ function scratchFolder(): string {
   return folder;
 }
 
-/** Whether another process can hold this file. */
+/** Whether another process can lock this file. */
 function canOtherHold(path: string): boolean {
   const script = `
     import { tryHoldFile } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "state-lock.ts")).href)};
@@ -22,7 +22,7 @@ function canOtherHold(path: string): boolean {
   return stdout.toString() === "true";
 }
 
-test("a file that is held is for this user only, and another process can hold it once it is let go", () => {
+test("only this user can read a lock file, and another process can lock it once it is released", () => {
   const path = join(scratchFolder(), "a.lock");
   const letGo = tryHoldFile(path);
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -31,7 +31,7 @@ test("a file that is held is for this user only, and another process can hold it
   expect(canOtherHold(path)).toBe(true);
 });
 
-test("a folder stays held when the same process asks for it again and is refused", () => {
+test("a folder stays locked when the same process tries to lock it again and is refused", () => {
   const state_dir = scratchFolder();
   const unlock = lockStateFolder(state_dir);
   onTestFinished(() => unlock?.());
@@ -43,7 +43,7 @@ test("a folder stays held when the same process asks for it again and is refused
   expect(canOtherHold(join(state_dir, "serve.lock"))).toBe(false);
 });
 
-test("a file stays held for the work when the same process asks for it meanwhile", () => {
+test("a file stays locked during the work when the same process tries to lock it meanwhile", () => {
   const path = join(scratchFolder(), "a.lock");
   const told = holdingFile(path, () => ({ again: tryHoldFile(path), other: canOtherHold(path) }));
   expect(told).toEqual({ again: undefined, other: false });

@@ -1,18 +1,18 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { readOwnText } from "@autonous/runtime";
+import { readOwnText } from "@autonous/runtime/internal";
 import { createFile } from "./sqlite-file.ts";
 
 const BUSY = 5;
-/** Whoever only looks whether the folder is held has it for less. */
+/** A process that only checks whether the folder is locked holds the lock for less than this. */
 const LOOKED_AT_MS = 250;
 
 /**
- * Holds the state folder for one service: two would write the same files. Gives the function that lets go; undefined
- * when another process holds it. The lock is the kernel's, by way of an empty database that nobody else may open: it
- * ends with the process, however that ends, and it also holds between containers that share the folder, where the
- * number of a process says nothing.
+ * Locks the state folder for one service: two would write the same files. Returns the function that unlocks; undefined
+ * if another process has the lock. It is a kernel lock, taken by an exclusive transaction on an empty database: it ends
+ * with the process, however that ends, and also works between containers that share the folder, where a process id
+ * means nothing.
  */
 export function lockStateFolder(state_dir: string): (() => void) | undefined {
   const unlock = tryHoldFile(lockFile(state_dir));
@@ -20,7 +20,7 @@ export function lockStateFolder(state_dir: string): (() => void) | undefined {
   return unlock;
 }
 
-/** The same for any file, which is made when it is not there. */
+/** The same for any file; creates it if missing. */
 export function tryHoldFile(path: string): (() => void) | undefined {
   createFile(path);
   const lock = new DatabaseSync(path, { timeout: LOOKED_AT_MS });
@@ -34,7 +34,7 @@ export function tryHoldFile(path: string): (() => void) | undefined {
   return () => lock.close();
 }
 
-/** Whether a service runs on the state folder, this process's own included. */
+/** Whether a service runs on the state folder, including one in this process. */
 export function isStateFolderLocked(state_dir: string): boolean {
   const path = lockFile(state_dir);
   if (!existsSync(path)) return false;
@@ -54,10 +54,10 @@ function lockFile(state_dir: string): string {
   return join(state_dir, "serve.lock");
 }
 
-/** Long enough for a few who each write a file. */
+/** Long enough for a few processes that each write a file. */
 const WAIT_MS = 10_000;
 
-/** Does the work while no other process holds this file, in the same way. */
+/** Does the work while holding the same kind of lock on this file. */
 export function holdingFile<T>(path: string, work: () => T): T {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   createFile(path);
@@ -70,7 +70,7 @@ export function holdingFile<T>(path: string, work: () => T): T {
   }
 }
 
-/** Who took the lock last, for people. */
+/** The process that last took the lock, for messages. */
 export function lockHolder(state_dir: string): string {
   const path = holderFile(state_dir);
   return existsSync(path) ? `the process ${readOwnText(path).trim()}` : "another process";

@@ -19,25 +19,25 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** One that ran, and is told when what it did is on disk. */
+/** Settles the promise of a caller once its work is on disk. */
 type Tell = () => void;
 
 /**
- * Work that follows work leaves no gap in which timers and sockets get their turn, and the heartbeat is a timer. So there
- * is a gap at least this often.
+ * Back-to-back work would starve timers and sockets, and the heartbeat is a timer. So the event loop runs at least this
+ * often.
  */
 const GIVE_WAY_MS = 10;
 
 /**
- * A process with much to write begins again as soon as it has committed, and others ask only every millisecond. So it
- * leaves them a gap of that length at least this often.
+ * A busy writer starts the next transaction right after a commit, while other processes retry only every millisecond.
+ * So it pauses for `GAP_MS` at least this often.
  */
 const LET_OTHERS_MS = 50;
 const GAP_MS = 2;
 
 /**
- * One connection, and those who wait for it. All that wait at the same time share one transaction: for writers that is
- * one commit, the dearest part of each by far; for readers one state that all of them see.
+ * One connection and a queue of work for it. All work that waits at the same time shares one transaction: writers share
+ * one commit, by far the most expensive part; readers share one snapshot.
  */
 abstract class Turns {
   readonly connection: DatabaseSync;
@@ -62,7 +62,7 @@ abstract class Turns {
     };
   }
 
-  /** Gives when what `work` did is on disk. */
+  /** Resolves when the changes of `work` are on disk. */
   add<Result>(doing: string, work: Work<Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ doing, work, resolve, reject });
@@ -70,7 +70,7 @@ abstract class Turns {
     });
   }
 
-  /** Does something that cannot be part of a transaction, when none is open. */
+  /** Runs something that cannot be part of a transaction, while none is open. */
   between(doing: string, act: (connection: DatabaseSync) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#between.push(() => {
@@ -84,7 +84,7 @@ abstract class Turns {
     });
   }
 
-  /** Waits for what was asked before. */
+  /** Waits for pending work. */
   async close(): Promise<void> {
     await this.#running;
     this.#statements.clear();
@@ -92,11 +92,11 @@ abstract class Turns {
   }
 
   protected abstract begin(): void;
-  /** Does all that can be done in this transaction and ends it. Whatever is told to anybody is told after that. */
+  /** Runs as much of the batch as fits in this transaction, and ends it. Settles promises only after that. */
   protected abstract runAll(batch: readonly Waiting[]): Promise<void>;
 
   async #run(): Promise<void> {
-    await Promise.resolve(); // those who ask in the same breath come along
+    await Promise.resolve(); // include work that is added in the same tick
     let aloneSince = performance.now();
     while (this.#waiting.length > 0 || this.#between.length > 0) {
       for (const act of this.#between.splice(0)) act();
@@ -116,7 +116,7 @@ abstract class Turns {
     try {
       await whileBusy(this.#busyMs, () => {
         this.#beginOrRollBack();
-        // Not later: what is asked for after this may be about something newer than a reader sees from here on.
+        // Fixed here: work that is added later may expect newer data than this snapshot has.
         batch = this.#waiting;
         this.#waiting = [];
       });
@@ -136,7 +136,7 @@ abstract class Turns {
     }
   }
 
-  /** After a full disk and the like SQLite has done so by itself. */
+  /** After some errors, such as a full disk, SQLite has already rolled back. */
   protected rollBack(): void {
     if (this.connection.isOpen && this.connection.isTransaction) this.connection.exec("rollback");
   }
@@ -145,7 +145,7 @@ abstract class Turns {
     reject(asStoreError(error, doing, this.file));
   }
 
-  /** There was no time for these: they are first in the next transaction. */
+  /** No time was left for these: they go first in the next transaction. */
   protected putBack(batch: readonly Waiting[]): void {
     this.#waiting = [...batch, ...this.#waiting];
   }
@@ -159,11 +159,11 @@ abstract class Turns {
   }
 }
 
-/** The connection that reads: it sees what is committed, and waits for no writer. */
+/** The reading connection: it sees committed data, and does not wait for writers. */
 export class Readers extends Turns {
   protected begin(): void {
     this.prepare("begin").run();
-    this.prepare("select 1 from sqlite_schema limit 1").get(); // what is read is fixed here, not at the begin
+    this.prepare("select 1 from sqlite_schema limit 1").get(); // the snapshot is taken here, not at "begin"
   }
 
   protected async runAll(batch: readonly Waiting[]): Promise<void> {
@@ -179,11 +179,11 @@ export class Readers extends Turns {
         this.fail(each, error);
       }
     }
-    this.rollBack(); // nothing was written; this only lets go of the state
+    this.rollBack(); // nothing was written; this only releases the snapshot
   }
 }
 
-/** The connection that writes. One that throws takes back only its own half. */
+/** The writing connection. Work that throws rolls back only its own changes. */
 export class Writers extends Turns {
   readonly #inode: number | undefined = statSync(this.file, { throwIfNoEntry: false })?.ino;
 
@@ -191,7 +191,7 @@ export class Writers extends Turns {
     this.prepare("begin immediate").run();
   }
 
-  /** A file that was deleted, moved or replaced takes commits that nobody will find. */
+  /** Commits to a file that was deleted, moved or replaced would be lost. */
   #requireFile(): void {
     if (this.file === ":memory:" || statSync(this.file, { throwIfNoEntry: false })?.ino === this.#inode) return;
     const why = `"${this.file}" was deleted, moved or replaced while it was open`;
@@ -226,7 +226,7 @@ export class Writers extends Turns {
     }
   }
 
-  /** The first one needs no mark to go back to: when it throws, there is nothing but its own. */
+  /** The first one needs no savepoint: if it throws, the transaction has no other changes. */
   async #runOne(each: Waiting, isFirst: boolean): Promise<{ readonly tell: Tell; readonly error?: unknown }> {
     try {
       if (!isFirst) this.prepare("savepoint one").run();
@@ -234,7 +234,7 @@ export class Writers extends Turns {
       if (!isFirst) this.prepare("release one").run();
       return { tell: () => each.resolve(result as never) };
     } catch (error) {
-      if (isFirst) this.rollBack(); // and the others begin anew
+      if (isFirst) this.rollBack(); // the others run in a new transaction
       else if (this.connection.isTransaction) this.connection.exec("rollback to one; release one");
       return { tell: () => this.fail(each, error), error };
     }

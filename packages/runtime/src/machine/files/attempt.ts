@@ -7,16 +7,16 @@ import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
 import type { ChangeLog, ChangeLogs } from "./change-log.ts";
-import { ChangedMeanwhile } from "./changed-meanwhile.ts";
+import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
 import { commit, HalfDone } from "./commit.ts";
 import type { Committing } from "./commit.ts";
-import { OpenFolders } from "./folders.ts";
+import { OpenFolders } from "../system/folders.ts";
 import type { Packed } from "./pack.ts";
 import { changedFileOf, stage } from "./stage.ts";
 import type { Staged } from "./stage.ts";
-import { Syncs } from "./syncs.ts";
-import { inOurWords, isSystemError, reasonOf } from "./system-error.ts";
-import { Target } from "./target.ts";
+import { Syncs } from "../system/syncs.ts";
+import { inOurWords, isSystemError, reasonOf } from "../system/system-error.ts";
+import { Target } from "../system/target.ts";
 import type { UndoObjects } from "./undo-objects.ts";
 
 export interface ChangeParts {
@@ -24,7 +24,7 @@ export interface ChangeParts {
   readonly objects: UndoObjects;
   readonly clock: Clock;
   readonly limit_bytes: number;
-  /** Whether no other change is under way in this process. */
+  /** Whether this process is making no other change. */
   readonly isAlone: () => boolean;
 }
 
@@ -35,14 +35,16 @@ export interface ChangeRequest {
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;
   readonly signal: AbortSignal;
-  /** Resolves when the start of the call is on the disk. No file changes before that. */
+  /** Resolves when the start of the call is durably recorded. No file changes before that. */
   readonly recorded: () => Promise<void>;
 }
 
-/** Descriptors that wait to be synced are open ones, and a process may have only so many. */
+/** Descriptors waiting for fsync stay open, and the number of open descriptors per process is limited. */
 const MAX_WAITING = 128;
 
-/** One try at a change, step by step: look, stage, finish. What is not finished is cleaned up; closed in any case. */
+/**
+ * One attempt at a change in steps: examine, stage, finish. An unfinished attempt is cleaned up; it is always closed.
+ */
 export class Attempt {
   readonly #parts: ChangeParts;
   readonly #request: ChangeRequest;
@@ -51,13 +53,13 @@ export class Attempt {
   readonly #syncs = new Syncs();
   readonly #undo_id: string;
   readonly #staged: { readonly file: Staged; readonly made: readonly string[] }[] = [];
-  /** Temporary files and backups that may be there. */
+  /** Temporary files and backups that may exist. */
   readonly #litter: { readonly target: Target; readonly name: string }[] = [];
   readonly #packed: Packed[] = [];
   readonly #made: string[] = [];
-  /** Folders that are to go with a file, innermost first. */
+  /** Folders to remove together with a file, innermost first. */
   readonly #emptied: { readonly target: Target; readonly folders: readonly string[] }[] = [];
-  /** The log knows of it, and has to be told how it ended. */
+  /** The log contains the change, so its outcome must be logged too. */
   #isRecorded = false;
   #isOver = false;
 
@@ -66,7 +68,7 @@ export class Attempt {
     this.#request = request;
     this.#folders = new OpenFolders(request.workspace);
     this.#log = parts.logs.enter();
-    this.#undo_id = makeId("undo", parts.clock()); // after that of the log: see `findRecords`
+    this.#undo_id = makeId("undo", parts.clock()); // made after the log's id: see `findRecords`
   }
 
   look(path: string, real: string): Target {
@@ -100,7 +102,7 @@ export class Attempt {
     }
   }
 
-  /** From here on it is in place or it is not; what cannot be done any more is only to say how it went. */
+  /** Commits the change. After the commit only recording the outcome can still fail. */
   async finish(): Promise<Changed> {
     if (this.#staged.length === 0) return { files: [], undo_id: undefined };
     const committing = this.#committing();
@@ -118,7 +120,7 @@ export class Attempt {
     return { files, undo_id: isKept ? this.#undo_id : undefined };
   }
 
-  /** Takes back what was made on the way. What cannot be taken back now is on record, and swept after this process. */
+  /** Removes what this attempt created. What cannot be removed now is recorded and swept after this process ends. */
   cleanUp(error: unknown): void {
     if (error instanceof HalfDone) this.#log.leaveHalfDone();
     if (this.#isOver || error instanceof HalfDone) return;
@@ -148,7 +150,7 @@ export class Attempt {
     return made;
   }
 
-  /** A courtesy, done when everything is in place: a folder that is still of use to somebody stays. */
+  /** Best effort, after the commit: a folder that still contains something stays. */
   #removeEmptied(): void {
     for (const { target, folders } of this.#emptied) {
       for (const folder of folders) {
@@ -163,11 +165,11 @@ export class Attempt {
       rmdirSync(this.#folders.at(dirname(folder), basename(folder)));
       return true;
     } catch {
-      return false; // not empty, or not to be changed
+      return false; // not empty, or not writable
     }
   }
 
-  /** One file alone changes in one step; only with several there can be something to put back. */
+  /** A single file changes atomically; only with several files a rollback may be needed. */
   #committing(): Committing[] {
     const isAlone = this.#staged.length === 1;
     return this.#staged.map(({ file }) => {
@@ -212,7 +214,8 @@ export class Attempt {
       if (fd !== undefined) syncs.addOpen(fd);
     }
     try {
-      // A trip through the thread pool takes as long again as a fast disk does; it is worth it where others could go on.
+      // The thread pool about doubles the latency on a fast disk; that pays off only if other changes can run
+      // meanwhile.
       if (this.#parts.isAlone()) syncs.runAtOnce();
       else await syncs.run();
     } catch (error) {
@@ -225,7 +228,7 @@ export class Attempt {
     const names = files.map(({ path }) => `"${path}"`).join(", ");
     return new ToolError(
       "IOError",
-      `Changed ${names}, but the folder could not be put on the disk (${reasonOf(problem)}): a power cut may take it back`,
+      `Changed ${names}, but fsync of the folder failed (${reasonOf(problem)}): a power loss may revert it`,
       { undo_id: this.#undo_id, paths: files.map(({ path }) => path) },
       problem,
     );
@@ -236,6 +239,6 @@ function removeIfThere(target: Target, name: string): void {
   try {
     unlinkSync(target.at(name));
   } catch {
-    // Not made yet, or in place already. One that cannot be removed is swept after this process.
+    // Not created yet, or already renamed into place. A file that cannot be removed is swept after this process ends.
   }
 }

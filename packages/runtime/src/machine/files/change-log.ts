@@ -3,42 +3,42 @@ import { basename, join } from "node:path";
 import type { Clock } from "../../contract/host.ts";
 import type { UndoRecord } from "../../contract/undo.ts";
 import { makeId } from "../../protocol/ids.ts";
-import { writeWhole } from "./bytes.ts";
+import { writeWhole } from "../system/bytes.ts";
 import { Pack } from "./pack.ts";
 import type { Packed } from "./pack.ts";
-import { ownProcess } from "./process-owner.ts";
+import { ownProcess } from "../system/process-owner.ts";
 import { isSoundLine } from "./sound-line.ts";
-import { stateFolders } from "./state-folders.ts";
-import type { Syncs } from "./syncs.ts";
-import { temporaryPrefix } from "./temporary-name.ts";
+import { stateFolders } from "../system/state-folders.ts";
+import type { Syncs } from "../system/syncs.ts";
+import { temporaryPrefix } from "../system/temporary-name.ts";
 
-/** What of a file's change only recovery needs to know; one for each file of the record, in its order. */
+/** Facts about a file's change that only recovery needs; one per file of the record, in the same order. */
 export interface StagedFacts {
-  /** Inode numbers: they tell a file apart from another one of the same content. Devices get new numbers at a boot. */
+  /** Inode numbers distinguish files with the same content. Device numbers are omitted: they may change at a boot. */
   readonly before_inode: string | null;
   readonly after_inode: string | null;
-  /** Name, in the same folder, of what is put back if the change does not come to its end. */
+  /** Name, in the same folder, of the backup that is restored if the change is interrupted. */
   readonly backup: string | null;
 }
 
-/** done: in place. failed: nothing of it is. left: half of it is, and the rest was changed by others. */
+/** done: applied. failed: not applied. left: partly applied, and other processes changed the rest. */
 export type Outcome = "done" | "failed" | "left";
 
 /**
- * The lines of a log. A change goes `making` (folders), `change` (on the disk before the first file changes), `ended`.
- * One that has not ended was cut short, if its process is gone.
+ * The lines of a log. A change writes `making` (folders), `change` (durable before the first file changes), `ended`.
+ * A change without `ended` whose process is gone was interrupted.
  */
 export type LogLine =
-  | { readonly folder: string } // one in which temporary files of this log may be found
+  | { readonly folder: string } // may contain temporary files of this log
   | { readonly making: readonly string[]; readonly undo_id: string }
   | {
       readonly change: UndoRecord;
       readonly staged: readonly StagedFacts[];
       readonly packed?: readonly Packed[];
-      /** What undo restores: one that was cut short is finished, not rolled back. */
+      /** Set for an undo: if interrupted, it is completed instead of rolled back. */
       readonly restoring?: true;
     }
-  /** What somebody else did, put on record when it was done: in one line, so that nobody ever finds it cut short. */
+  /** A change made by another process, recorded afterwards in one line, so that it never looks interrupted. */
   | (DoneLine & { readonly staged: readonly []; readonly packed: readonly Packed[] })
   | { readonly put_back: string; readonly undo_id: string; readonly inode: string }
   | { readonly ended: string; readonly outcome: Outcome };
@@ -49,13 +49,13 @@ interface DoneLine {
   readonly outcome: "done";
 }
 
-/** Logs are read whole to find something, so they do not grow without end. */
+/** Lookups read complete logs, so their size is limited. */
 const MAX_BYTES = 8 << 20;
 const MAX_PACK_BYTES = 64 << 20;
-/** A log in which nobody writes any more can be told by its age, where its process cannot be seen. */
+/** Where the writing process cannot be seen, a log older than this is considered abandoned. */
 const MAX_AGE_MS = 12 * 3_600_000;
 
-/** `<id>@<owner>.jsonl` while its process writes it, `<id>.jsonl` when it is put away. */
+/** `<id>@<owner>.jsonl` while its process writes it, `<id>.jsonl` once it is closed. */
 export function parseLogName(name: string): { readonly id: string; readonly owner: string } {
   const [id = "", owner = ""] = basename(name, ".jsonl").split("@");
   return { id, owner };
@@ -65,7 +65,7 @@ export function closedPath(state_dir: string, { id }: { readonly id: string }): 
   return join(stateFolders(state_dir).closed, `${id}.jsonl`);
 }
 
-/** The log of one process, as long as it is the one that is written. */
+/** The log that a process is currently writing. */
 export class ChangeLog {
   readonly pack: Pack;
   readonly #id: string;
@@ -97,8 +97,8 @@ export class ChangeLog {
   }
 
   /**
-   * Says how a change ended. Never throws: the change is what it is. What a full disk does not take is said with the
-   * next line, and until then, or if this process dies before, the files themselves say it.
+   * Records how a change ended. Never throws, because the change has already happened. If the disk is full, the line is
+   * written together with the next one; until then, or if this process dies first, recovery derives it from the files.
    */
   end(undo_id: string, outcome: Outcome): void {
     this.#owed.push({ ended: undo_id, outcome });
@@ -106,11 +106,11 @@ export class ChangeLog {
     try {
       this.#payOff();
     } catch {
-      // Owed, see above.
+      // Written with the next line, see above.
     }
   }
 
-  /** A change that could neither be brought to its end nor be put back waits for a recovery. */
+  /** Marks that a change could neither be completed nor rolled back and needs recovery. */
   leaveHalfDone(): void {
     this.#hasHalfDone = true;
   }
@@ -127,13 +127,13 @@ export class ChangeLog {
     this.#write(line);
   }
 
-  /** Adds a change that somebody else has made, with where its old contents lie in the pack. */
+  /** Appends a change made by another process, with the positions of its old contents in the pack. */
   appendDone(change: UndoRecord, packed: readonly Packed[]): void {
     this.append({ change, staged: [], packed, ended: change.undo_id, outcome: "done" });
     this.#keepsSomething = true;
   }
 
-  /** All of it or nothing: what a full disk let through of a line is taken off again. */
+  /** All or nothing: a line written in part because the disk is full is truncated again. */
   #write(line: LogLine): void {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     try {
@@ -151,7 +151,7 @@ export class ChangeLog {
     syncs.addLog(this.#fd);
   }
 
-  /** A new name for a temporary file, in a folder that is on record as one to be swept. */
+  /** A new name for a temporary file. Records its folder first, so that recovery sweeps it. */
   temporaryName(folder: string, ending: "tmp" | "old"): string {
     if (!this.#known.has(folder)) {
       this.append({ folder });
@@ -160,7 +160,7 @@ export class ChangeLog {
     return `${temporaryPrefix({ id: this.#id })}${++this.#temporaries}.${ending}`;
   }
 
-  /** Whoever uses the log gives it back with `leave`. */
+  /** Registers a user of the log; each `enter` needs a `leave`. */
   enter(): this {
     this.#users++;
     return this;
@@ -171,13 +171,15 @@ export class ChangeLog {
     this.#putAway();
   }
 
-  /** Nobody gets it any more; put away when the last user leaves. */
+  /** Gives the log to no new user; closes it when the last user leaves. */
   retire(): void {
     this.#retired = true;
     this.#putAway();
   }
 
-  /** A log with a change of which the end is not known stays where it is looked for after this process. */
+  /**
+   * A log that contains a change with unknown outcome stays open, so that recovery finds it after this process ends.
+   */
   #putAway(): void {
     if (!this.#retired || this.#users > 0) return;
     const isInOrder = !this.#hasHalfDone && this.#owed.length === 0;
@@ -189,7 +191,7 @@ export class ChangeLog {
   }
 }
 
-/** Which log is written: a new one when there is none yet, or the last one is full. */
+/** Provides the log to write to: a new one at first, and whenever the current one is full. */
 export class ChangeLogs {
   readonly #state_dir: string;
   readonly #clock: Clock;
@@ -213,12 +215,12 @@ export class ChangeLogs {
   }
 }
 
-/** Every whole line of a log. What a power cut left of a last line is no line: nothing had begun to rely on it. */
+/** Every complete line of a log. A last line truncated by a power loss is ignored: nothing relied on it yet. */
 export function parseLines(text: string): LogLine[] {
   return parseJsonLines(text).filter(isSoundLine);
 }
 
-/** Whether a log holds lines that no version of ours writes: it is damaged, or somebody else's. */
+/** Whether a log contains lines that no version of this program writes: it is damaged or foreign. */
 export function isUnsound(text: string): boolean {
   return !parseJsonLines(text).every(isSoundLine);
 }
@@ -230,7 +232,7 @@ function parseJsonLines(text: string): unknown[] {
     try {
       lines.push(JSON.parse(line));
     } catch {
-      // Torn, see above.
+      // Truncated, see above.
     }
   }
   return lines;

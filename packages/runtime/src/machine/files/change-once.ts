@@ -3,7 +3,7 @@ import type { ResolvedTouch } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { Attempt } from "./attempt.ts";
 import type { ChangeParts, ChangeRequest } from "./attempt.ts";
-import type { Target } from "./target.ts";
+import type { Target } from "../system/target.ts";
 
 export type Plan = Parameters<ToolFiles["change"]>[1];
 
@@ -13,8 +13,8 @@ export interface Wish {
 }
 
 /**
- * One try at a change, the paths being locked: look, plan, stage, record, sync, commit. Whatever goes wrong before the
- * commit leaves the files as they were and nothing beside them. Throws `ChangedMeanwhile` where it has to be tried again.
+ * One attempt at a change with the paths locked: examine, plan, stage, record, sync, commit. A failure before the
+ * commit leaves the files unchanged and no temporary files. Throws `ChangedMeanwhile` if the attempt must be retried.
  */
 export async function changeOnce(parts: ChangeParts, request: ChangeRequest, { wanted, plan }: Wish): Promise<Changed> {
   const attempt = new Attempt(parts, request);
@@ -31,7 +31,7 @@ export async function changeOnce(parts: ChangeParts, request: ChangeRequest, { w
   }
 }
 
-/** What a tool gets to see of a target. */
+/** The view of a target that a tool gets. */
 export function asBefore(target: Target): FileBefore {
   const { path, facts } = target;
   return {
@@ -46,7 +46,7 @@ export function asBefore(target: Target): FileBefore {
 export function declaredFor(path: string, touches: readonly ResolvedTouch[]): ResolvedTouch {
   const touch = touches.find((each) => each.path === path && (each.access === "write" || each.access === "delete"));
   if (touch !== undefined) return touch;
-  throw new ToolError("PathTraversalBlocked", `Cannot change "${path}": the call did not declare that it would`, {
+  throw new ToolError("PathTraversalBlocked", `Cannot change "${path}": the call did not declare this access`, {
     path,
   });
 }
@@ -67,7 +67,7 @@ export function checkPlan(
     const target = targets.find((each) => each.path === path);
     const accesses = "remove" in change ? ["write", "delete"] : ["write"];
     if (target === undefined || !touches.some((each) => each.path === path && accesses.includes(each.access))) {
-      throw new ToolError("PathTraversalBlocked", `Cannot change "${path}": the call did not declare that it would`, {
+      throw new ToolError("PathTraversalBlocked", `Cannot change "${path}": the call did not declare this access`, {
         path,
       });
     }
@@ -75,7 +75,7 @@ export function checkPlan(
     if (other !== undefined) {
       throw new ToolError(
         "InvalidArguments",
-        `Cannot change "${other}" and "${path}" at once: they are one and the same file`,
+        `Cannot change "${other}" and "${path}" at once: they are the same file`,
         { path, other },
       );
     }

@@ -1,19 +1,19 @@
 import { copyFileSync, linkSync, renameSync, unlinkSync } from "node:fs";
 import { ToolError } from "../../protocol/errors.ts";
-import { ChangedMeanwhile } from "./changed-meanwhile.ts";
-import type { OpenFolders } from "./folders.ts";
+import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import type { OpenFolders } from "../system/folders.ts";
 import type { Staged } from "./stage.ts";
-import { asToolError, isSystemError, reasonOf } from "./system-error.ts";
+import { asToolError, isSystemError, reasonOf } from "../system/system-error.ts";
 
-/** A staged file of a change of several: where its old self is, in case that another one fails. */
+/** A staged file with the backup to restore if another file of the same change fails. */
 export interface Committing extends Staged {
-  /** Null where there is no old self, or no other file that could fail. */
+  /** Null for a new file, or if the change has no other file that could fail. */
   readonly backup: string | null;
 }
 
 /**
- * Puts everything in place, or nothing. Without a pause from the last look to the last file, so that the time in which
- * somebody else could come between is as short as it can be. Throws `ChangedMeanwhile` where somebody did.
+ * Puts all files in place, or none. Synchronous from the last check to the last file, to keep the window for changes by
+ * other processes as short as possible. Throws `ChangedMeanwhile` if another process did change a file.
  */
 export function commit(files: readonly Committing[], folders: OpenFolders): void {
   const [first] = files;
@@ -39,25 +39,25 @@ export function commit(files: readonly Committing[], folders: OpenFolders): void
   }
 }
 
-/** A new file is linked into place, so that it cannot take the place of one that somebody else has just made. */
+/** A new file is linked into place, because a link never replaces a file that another process has just created. */
 function putInPlace({ target, temporary, before }: Staged): void {
   if (temporary === null) unlinkSync(target.at());
   else if (before !== null) renameSync(target.at(temporary), target.at());
   else if (linkOr(renameSync, target.at(temporary), target.at())) dropName(target.at(temporary));
 }
 
-/** The file is in place; that it has a second name yet is no reason to say that it is not. */
+/** Removes the temporary name. A failure is ignored: the file is already in place. */
 function dropName(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Swept after this process.
+    // Swept after this process ends.
   }
 }
 
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
-/** True where it was linked; on a file system without links the second best is done. */
+/** True if it was linked; on a file system without hard links, runs the fallback. */
 function linkOr(secondBest: (from: string, to: string) => void, from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -84,26 +84,26 @@ function putBack(done: readonly Committing[], failed: string): void {
   if (stuck.length === 0) return;
   const names = stuck.map((path) => `"${path}"`).join(", ");
   throw new HalfDone(
-    `Cannot change "${failed}", and ${names} could not be put back (${reasonOf(why)}): the next start tries again`,
+    `Cannot change "${failed}", and ${names} could not be restored (${reasonOf(why)}): the next start retries`,
     { path: failed, changed: stuck },
     why,
   );
 }
 
-/** Some files are new and some are old, and it could not be helped. Recovery sees to it when this process is gone. */
+/** Some files are new, some are old, and the rollback failed. Recovery handles it after this process ends. */
 export class HalfDone extends ToolError {
   constructor(message: string, details: ToolError["details"], cause: unknown) {
     super("IOError", message, details, cause);
   }
 }
 
-/** Files that appear, go, or turn into folders between the look and the change are seen at the next look. */
+/** Files that appear, disappear or become folders between check and change: the retry sees their new state. */
 const MEANWHILE = new Set(["EEXIST", "ENOENT", "EISDIR", "ENOTDIR"]);
 
 function failure(error: unknown, path: string, count: number): unknown {
   if (!isSystemError(error)) return error;
   if (MEANWHILE.has((error as NodeJS.ErrnoException).code ?? "")) return new ChangedMeanwhile(path);
   const told = asToolError(error, path, "change");
-  const all = count === 1 ? "it was left as it was" : `none of the ${count} files was changed`;
+  const all = count === 1 ? "it was not changed" : `none of the ${count} files was changed`;
   return new ToolError(told.code, `${told.message}; ${all}`, told.details, error);
 }

@@ -1,31 +1,31 @@
 import { closeSync, constants, lstatSync, openSync, readlinkSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
 import type { Version } from "../../contract/undo.ts";
-import { hashPieces } from "./bytes.ts";
-import { chmodEntry, identityOf } from "./handle.ts";
-import type { KeyFolders } from "./key-folders.ts";
+import { hashPieces } from "../system/bytes.ts";
+import { chmodEntry, identityOf } from "../system/handle.ts";
+import type { KeyFolders } from "../system/key-folders.ts";
 
 type Path = string | Buffer;
 
-/** What stands at a path now. */
+/** The current entry at a path. */
 export interface EntryState {
   readonly version: Version | null;
-  /** Differs whenever the entry may have changed; null for nothing. */
+  /** Differs whenever the entry may have changed; null if nothing exists. */
   readonly identity: string | null;
-  /** Of a file. */
+  /** Only for a file. */
   readonly file?: FileState;
 }
 
 interface FileState {
-  /** The same for all names of a file. */
+  /** Equal for all hard links of a file. */
   readonly inode: string;
-  /** How many names it has. */
+  /** Number of hard links. */
   readonly links: number;
-  /** As `identityHash`. */
+  /** See `identityHash`. */
   readonly rough: string;
 }
 
-/** Files above it are told apart by size and times: reading one would take too long. */
+/** Larger files are compared by size and times: reading one would take too long. */
 const HASHED_BYTES = 1n << 30n;
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -36,11 +36,11 @@ interface StateAtOptions {
   readonly signal: AbortSignal;
   /** False for a key. Default: true. */
   readonly mayRead?: boolean;
-  /** States of files that had to be opened to their owner to be read, by inode. Filled, and used for their other names. */
+  /** By inode: states of files that had to be made readable. Filled here, and reused for their other hard links. */
   readonly opened?: Map<string, EntryState>;
 }
 
-/** Looks without following a link in the last place. `at` leads through a verified folder. A key is not read. */
+/** Does not follow a link in the last component. `at` leads through a verified folder. Key files are not read. */
 export async function stateAt(at: Path, { signal, mayRead = true, opened }: StateAtOptions): Promise<EntryState> {
   const stats = lstatSync(at, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return NOTHING;
@@ -63,17 +63,17 @@ export async function stateAt(at: Path, { signal, mayRead = true, opened }: Stat
   const sha256 = stats.size > HASHED_BYTES || !mayRead ? rough : await hashAt(at, { stats, signal });
   const file = { inode, links: Number(stats.nlink), rough };
   const state = { version: { sha256, size: Number(stats.size), mode, ...ownerOf(stats) }, identity, file };
-  // To read it changes its time, for all its names.
+  // Making it readable changes its ctime, for all its hard links.
   if ((mode & 0o400) === 0) opened?.set(inode, state);
   return state;
 }
 
-/** Whether two identities of one file differ in no more than the time that changing its mode changes. */
+/** Whether two identities of one file differ at most in the ctime, which changing its mode updates. */
 export function isSameButTouched(one: string | null, other: string | null): boolean {
   return one !== null && other !== null && withoutTouched(one) === withoutTouched(other);
 }
 
-/** The time of the last change of the file itself comes last. */
+/** The ctime is the last part. */
 function withoutTouched(identity: string): string {
   return identity.slice(0, identity.lastIndexOf(":"));
 }
@@ -82,7 +82,7 @@ interface StateOptions extends StateAtOptions {
   readonly folders: Pick<KeyFolders, "at" | "lockedMode">;
 }
 
-/** The same by key. A folder whose mode was changed to read it counts with the mode that is restored. */
+/** Like `stateAt`, by key. A folder whose mode was changed to read it is reported with its original mode. */
 export async function stateOf(key: string, { folders, ...options }: StateOptions): Promise<EntryState> {
   const at = folders.at(key);
   if (at === undefined) return NOTHING;
@@ -99,17 +99,17 @@ export function inodeOf({ dev, ino }: BigIntStats): string {
 interface RoughFacts {
   readonly inode: number;
   readonly size: number;
-  /** Milliseconds, as `Stats` has them. */
+  /** Milliseconds, as in `Stats`. */
   readonly modified: number;
   readonly touched: number;
 }
 
-/** Stands for the content of a file that is too large to be read, or closed to its owner. */
+/** Used in place of a content hash for a file that is too large, or not readable by its owner. */
 export function identityHash({ inode, size, modified, touched }: RoughFacts): string {
   return `identity:${inode}:${size}:${Math.round(modified * 1000)}:${Math.round(touched * 1000)}`;
 }
 
-/** Computed as for `Stats`, so that both round to the same number. */
+/** Computed as Node.js does for `Stats`, so that both round to the same number. */
 function millisecondsOf(ns: bigint): number {
   return Number(ns / 1_000_000_000n) * 1000 + Number(ns % 1_000_000_000n) / 1_000_000;
 }
@@ -133,7 +133,7 @@ async function hashAt(at: Path, { stats, signal }: HashOptions): Promise<string>
   }
 }
 
-/** Opens a file for reading, also where its owner took the right to read it away. */
+/** Opens a file for reading, even if its mode denies its owner read access. */
 export function openReadable(at: Path, mode: number): number {
   try {
     return openSync(at, FLAGS);

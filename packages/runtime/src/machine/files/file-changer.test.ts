@@ -22,14 +22,14 @@ import type { Changed, FileBefore, FileChange } from "../../contract/context.ts"
 import type { Access } from "../../contract/tool.ts";
 import { createFileChanger } from "./file-changer.ts";
 import type { FileChangerOptions } from "./file-changer.ts";
-import { ownProcess } from "./process-owner.ts";
-import { resolvePath } from "./resolve.ts";
+import { ownProcess } from "../system/process-owner.ts";
+import { resolvePath } from "../system/resolve.ts";
 
 type Plan = (before: readonly FileBefore[]) => Promise<readonly FileChange[]>;
 
 const text = (content: string): Buffer => Buffer.from(content);
 
-/** A real folder with a changer on it. What a call declares is its paths, resolved as the gate does it. */
+/** A real folder with a file changer. A call declares its paths, resolved as the gate does it. */
 async function scratchChanger(options: Partial<FileChangerOptions> = {}) {
   const { path, make, read } = await scratchFolder();
   const root = join(path, "root");
@@ -73,12 +73,12 @@ async function scratchChanger(options: Partial<FileChangerOptions> = {}) {
         paths,
         plan,
       ),
-    /** All names below the root, so that litter shows. */
+    /** All names below the root, to detect leftover temporary files. */
     names: () => readdirSync(root, { recursive: true, encoding: "utf8" }).sort(),
   };
 }
 
-test("a change of several files, new folders among them, is in place at once and on record", async () => {
+test("a change of several files, including new folders, is applied at once and recorded", async () => {
   const { change, changer, make, read, names, root } = await scratchChanger();
   await make({ "root/old.txt": "old", "root/gone.txt": "gone", "root/log.txt": "one\n" });
 
@@ -118,7 +118,7 @@ test("a change of several files, new folders among them, is in place at once and
   expect(kept?.toString()).toBe("gone");
 });
 
-test("what is already so is left alone and not told as changed", async () => {
+test("a file that already has the wanted content is left alone and not reported as changed", async () => {
   const { change, make, root } = await scratchChanger();
   await make({ "root/a": "same" });
   const { ino } = statSync(join(root, "a"));
@@ -131,7 +131,7 @@ test("what is already so is left alone and not told as changed", async () => {
   expect(existsSync(join(root, "new"))).toBe(false);
 });
 
-test("mode and owner are kept; a new file gets the usual mode, or the one that is asked for", async () => {
+test("mode and owner are preserved; a new file gets the default mode, or the requested one", async () => {
   const { change, make, root } = await scratchChanger();
   await make({ "root/tool.sh": "#!/bin/sh\n", "root/secret": "s" });
   chmodSync(join(root, "tool.sh"), 0o751);
@@ -153,7 +153,7 @@ test("mode and owner are kept; a new file gets the usual mode, or the one that i
   if (isRoot) expect(statSync(join(root, "secret"))).toMatchObject({ uid: 65_534, gid: 65_533 });
 });
 
-test("folders that were made for a file go with it where that leaves them empty", async () => {
+test("folders created for a file are removed with it if they are empty then", async () => {
   const { change, names, make, root } = await scratchChanger();
   await make({ "root/keep/other": "", "root/keep/a/b/x": "x" });
   const folders = [join(root, "keep/a/b"), join(root, "keep/a"), join(root, "keep"), root];
@@ -169,14 +169,14 @@ const REFUSED = [
   { title: "a folder",                           path: "folder",      code: "InvalidArguments",     says: /it is a folder/ },
   { title: "a pipe",                             path: "pipe",        code: "InvalidArguments",     says: /a pipe, a socket or a device/ },
   { title: "a name below a file",                path: "file/x",      code: "InvalidArguments",     says: /a name above it is a file/ },
-  { title: "a file that somewhere else leads to", path: "out/x",      code: "PathTraversalBlocked", says: /outside the allowed roots/ },
-  { title: "a link to nothing outside",          path: "dangling",    code: "PathTraversalBlocked", says: /outside the allowed roots/ },
-  { title: "a closed place",                     path: ".ssh/config", code: "SensitivePath",        says: /closed to every tool/ },
+  { title: "a file behind a link to the outside", path: "out/x",      code: "PathTraversalBlocked", says: /outside the allowed roots/ },
+  { title: "a broken link to the outside",          path: "dangling",    code: "PathTraversalBlocked", says: /outside the allowed roots/ },
+  { title: "a closed place",                     path: ".ssh/config", code: "SensitivePath",        says: /off limits to all tools/ },
   { title: "a name that is too long",            path: "n".repeat(300), code: "IOError",            says: /too long/ },
 ] as const;
 
 for (const { title, path, code, says } of REFUSED) {
-  test(`${title} is refused, and nothing is made`, async () => {
+  test(`${title} is refused, and nothing is created`, async () => {
     const { change, make, names, root, path: folder } = await scratchChanger();
     await make({
       "root/folder/": "",
@@ -194,7 +194,7 @@ for (const { title, path, code, says } of REFUSED) {
   });
 }
 
-test("only what was declared is changed, and in the way it was declared", async () => {
+test("only declared paths are changed, and only with the declared access", async () => {
   const { change, make, names } = await scratchChanger();
   await make({ "root/a": "a", "root/b": "b", "root/link": "-> a" });
   const undeclared = { code: "PathTraversalBlocked", message: expect.stringMatching(/did not declare/) as string };
@@ -206,7 +206,7 @@ test("only what was declared is changed, and in the way it was declared", async 
     { path: "a", content: text("x") },
     { path: "link", content: text("y") },
   ]);
-  await expect(twice).rejects.toMatchObject({ code: "InvalidArguments", message: /one and the same file/ });
+  await expect(twice).rejects.toMatchObject({ code: "InvalidArguments", message: /the same file/ });
   expect(names()).toEqual(["a", "b", "link"]);
 });
 
@@ -220,7 +220,7 @@ const SWAPS = [
 
 for (const when of ["before", "while"] as const) {
   for (const { title, path, swap } of SWAPS) {
-    test(`where ${title} ${when} a change is planned, nothing outside is touched`, async () => {
+    test(`where ${title} ${when} a change is planned, nothing outside is changed`, async () => {
       const { declare, changer, workspace, make, root, path: folder } = await scratchChanger();
       await make({ "root/p/a": "mine", "outside/a": "theirs", "outside/m/": "" });
       const request = {
@@ -252,7 +252,7 @@ for (const when of ["before", "while"] as const) {
   }
 }
 
-test("what somebody else changed while it was planned is not overwritten: it is planned again", async () => {
+test("a file that another process changes during planning is not overwritten: the change is planned again", async () => {
   const { change, make, read, root } = await scratchChanger();
   await make({ "root/a": "1" });
   let tries = 0;
@@ -269,7 +269,7 @@ test("what somebody else changed while it was planned is not overwritten: it is 
   expect([await read("a"), await read("b")]).toEqual(["2+", "theirs+"]);
 });
 
-test("who finds a file changed each time is told that it is stale", async () => {
+test("a change fails as stale if another process changes the file at each attempt", async () => {
   const { change, make, names, root } = await scratchChanger();
   await make({ "root/a": "1" });
   const changed = change(["a", "new/b"], async () => {
@@ -284,7 +284,7 @@ test("who finds a file changed each time is told that it is stale", async () => 
   expect(readFileSync(join(root, "a"), "utf8")).toMatch(/^1x+$/);
 });
 
-test("twenty changes of one file at once lose nothing, in the order of asking", async () => {
+test("twenty concurrent changes of one file lose nothing and keep their order", async () => {
   const { change, make, read } = await scratchChanger();
   await make({ "root/a": "" });
   const add = (i: number) =>
@@ -294,7 +294,7 @@ test("twenty changes of one file at once lose nothing, in the order of asking", 
   expect(await read("a")).toBe(`${numbers.join(" ")} `);
 });
 
-test("changes that share files in all orders neither lose anything nor wait for each other for ever", async () => {
+test("changes that share files in all orders lose nothing and never deadlock", async () => {
   const { change, make, read } = await scratchChanger();
   const names = ["a", "b", "c"];
   await make({ "root/a": "0", "root/b": "0", "root/c": "0" });
@@ -311,7 +311,7 @@ test("changes that share files in all orders neither lose anything nor wait for 
   expect(await Promise.all(names.map(read))).toEqual(["10", "8", "6"]);
 });
 
-test("eight processes that count up one file lose nothing, and take over the lock of a dead one once", async () => {
+test("eight processes that increment a counter file lose nothing, and take over the lock of a dead process once", async () => {
   const { make, read, root, state_dir, workspace } = await scratchChanger();
   const lock = hash("sha256", join(root, "count"), "hex").slice(0, 32);
   const dead = ownProcess().replace(/^\d+\.\d+/, `${process.pid}.1`);
@@ -344,11 +344,11 @@ test("eight processes that count up one file lose nothing, and take over the loc
 const FAILING = [
   { title: "cannot be planned",                       third: async (): Promise<FileChange> => Promise.reject(new Error("no")) },
   { title: "is a folder by then",                     third: async (root: string): Promise<FileChange> => { rmSync(join(root, "3")); mkdirSync(join(root, "3")); return { path: "3", content: text("new") }; } },
-  { title: "is below something that is no folder",    third: async (root: string): Promise<FileChange> => { writeFileSync(join(root, "new"), ""); return { path: "new/3", content: text("new") }; } },
+  { title: "is below an entry that is not a folder",    third: async (root: string): Promise<FileChange> => { writeFileSync(join(root, "new"), ""); return { path: "new/3", content: text("new") }; } },
 ] as const;
 
 for (const { title, third } of FAILING) {
-  test(`where the third of five files ${title}, none is changed and nothing is left beside them`, async () => {
+  test(`where the third of five files ${title}, none is changed and no temporary files remain`, async () => {
     const { change, make, read, names, root } = await scratchChanger();
     await make({ "root/1": "1", "root/2": "2", "root/3": "3", "root/5": "5" });
     const changed = change(["1", "deep/er/2", "3", "new/3", "4", "5"], async () => [
@@ -364,7 +364,7 @@ for (const { title, third } of FAILING) {
   });
 }
 
-test("a file that is not read whole into memory can still be added to, hashed and looked at from its end", async () => {
+test("a file too large for memory can still be appended to, hashed and read from its end", async () => {
   const { change, changer, root, names } = await scratchChanger({ limit_bytes: 100_000 });
   const long = Buffer.alloc(3_000_000, "0123456789");
   writeFileSync(join(root, "log"), long, { mode: 0o640 });
@@ -379,13 +379,13 @@ test("a file that is not read whole into memory can still be added to, hashed an
   });
   expect(readFileSync(join(root, "log")).equals(Buffer.concat([long, text("end\n")]))).toBe(true);
   expect(statSync(join(root, "log")).mode & 0o777).toBe(0o640);
-  expect(changed.undo_id).toBeUndefined(); // none of it could be kept
+  expect(changed.undo_id).toBeUndefined(); // none of it could be stored
   expect(changed.files[0]).toMatchObject({ not_kept: true, before: { size: 3_000_000 }, after: { size: 3_000_004 } });
   expect(await changer.undoLog.find({ run_id: "run_1" })).toHaveLength(1);
   expect(names()).toEqual(["log"]);
 });
 
-test("a long file is kept and added to in pieces", async () => {
+test("a long file is stored and appended to in chunks", async () => {
   const { change, changer, root } = await scratchChanger();
   const long = Buffer.alloc(5_000_001, "0123456789");
   writeFileSync(join(root, "log"), long);
@@ -396,7 +396,7 @@ test("a long file is kept and added to in pieces", async () => {
   expect((await contentOf(removed))?.equals(Buffer.concat([long, text("end")]))).toBe(true);
 });
 
-test("the same old content is kept once, and one that was torn is written again", async () => {
+test("the same old content is stored once, and a torn copy is rewritten", async () => {
   const { change, changer, make, state_dir } = await scratchChanger();
   const long = "x".repeat(100_000);
   await make({ "root/a": long, "root/b": long, "root/c": long, "root/small": "s", "root/small2": "s" });
@@ -419,7 +419,7 @@ test("the same old content is kept once, and one that was torn is written again"
   expect(statSync(object).mode & 0o777).toBe(0o600);
 });
 
-test("changes are found by id and by run, newest first, also those of others and of before", async () => {
+test("changes are found by id and by run, newest first, including those of other and earlier processes", async () => {
   const { change, changer, make, state_dir, workspace } = await scratchChanger();
   await make({ "root/a": "0" });
   const write = (content: string, run_id: string) =>
@@ -445,7 +445,7 @@ test("changes are found by id and by run, newest first, also those of others and
   expect(await later.undoLog.content("../../../etc/passwd")).toBeUndefined();
 });
 
-test("a change that failed is on no record that anybody finds", async () => {
+test("a failed change is not found in the undo log", async () => {
   const { change, changer, make, root } = await scratchChanger();
   await make({ "root/a": "1" });
   const controller = new AbortController();
@@ -463,7 +463,7 @@ test("a change that failed is on no record that anybody finds", async () => {
   await expect(changer.undoLog.find({ run_id: "run_1" })).rejects.toMatchObject({ code: "NotFound" });
 });
 
-test("who waits for a file stops waiting when it is told to, and those behind keep their turn", async () => {
+test("a caller that waits for a file stops waiting when aborted, and later callers keep their turn", async () => {
   const { change, make, read } = await scratchChanger();
   await make({ "root/a": "" });
   const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -487,7 +487,7 @@ test("who waits for a file stops waiting when it is told to, and those behind ke
   expect(await read("a")).toBe("first third ");
 });
 
-test("a log that grows too long is put away, and what is in it is still found", async () => {
+test("a log that grows too long is closed, and its changes are still found", async () => {
   const now = { ms: Date.now() };
   const { change, changer, make, state_dir } = await scratchChanger({ clock: () => now.ms });
   await make({ "root/a": "0" });
@@ -533,7 +533,7 @@ test("a closed changer changes nothing", async () => {
   expect(await read("a")).toBe("0");
 });
 
-test("a full disk leaves the old files and nothing beside them, and the next change goes through", async () => {
+test("a full disk leaves the old files and no temporary files, and the next change succeeds", async () => {
   const { make, root, state_dir, workspace, names, read } = await scratchChanger();
   await make({ "root/a": "old", "root/b": "old" });
   const program = `
@@ -549,16 +549,13 @@ test("a full disk leaves the old files and nothing beside them, and the next cha
     console.log(JSON.stringify([refused, (await write(20)).files.length]));
     await changer.close();
   `;
-  // A limit on the size of files does to a write what a full disk does: part of it, then an error.
+  // A file size limit has the effect of a full disk: a partial write, then an error.
   const output = execFileSync(
     "bash",
     ["-c", 'ulimit -f 64; exec "$0" --input-type=module-typescript -e "$1"', process.execPath, program],
     { encoding: "utf8", env: { ...process.env, NODE_COMPILE_CACHE: undefined } },
   );
-  expect(JSON.parse(output)).toEqual([
-    { code: "IOError", message: 'Cannot change "b": it would become larger than files may be' },
-    3,
-  ]);
+  expect(JSON.parse(output)).toEqual([{ code: "IOError", message: 'Cannot change "b": file size limit exceeded' }, 3]);
   expect(names()).toEqual(["a", "b", "n", "n/c"]);
   expect([await read("a"), await read("b")]).toEqual(["x".repeat(10), "x".repeat(20)]);
 });
@@ -566,7 +563,7 @@ test("a full disk leaves the old files and nothing beside them, and the next cha
 test("a file that this process may not write is refused, although its folder would let it be replaced", async ({
   skip,
 }) => {
-  if (process.getuid?.() !== 0) skip("only root can become somebody else");
+  if (process.getuid?.() !== 0) skip("only root can become another user");
   const { make, root, state_dir, workspace, path } = await scratchChanger();
   await make({ "root/locked": "old" });
   for (const each of [path, root, state_dir]) chmodSync(each, 0o777);

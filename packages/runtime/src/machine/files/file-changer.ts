@@ -15,17 +15,17 @@ import type { ChangeParts, ChangeRequest } from "./attempt.ts";
 import { changeOnce, declaredFor } from "./change-once.ts";
 import type { Plan, Wish } from "./change-once.ts";
 import { ChangeLogs } from "./change-log.ts";
-import { ChangedMeanwhile } from "./changed-meanwhile.ts";
-import { leaveLocks } from "./lock-files.ts";
-import { PathLocks } from "./path-locks.ts";
-import { pause } from "./pause.ts";
+import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { leaveLocks } from "../system/lock-files.ts";
+import { PathLocks } from "../system/path-locks.ts";
+import { pause } from "../system/pause.ts";
 import { recordChange } from "./record-change.ts";
 import type { OthersChange, Recorded, RecordRequest } from "./record-change.ts";
 import { recoverChanges } from "./recover.ts";
 import { restore } from "./restore.ts";
-import { makeStateFolders, stateFolders } from "./state-folders.ts";
-import { Syncs } from "./syncs.ts";
-import { isSystemError, reasonOf } from "./system-error.ts";
+import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
+import { Syncs } from "../system/syncs.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
 import { takeBack } from "./take-back.ts";
 import type { Intruder, TakenBack, TakeBackOptions } from "./take-back.ts";
 import { openKept } from "./kept-reader.ts";
@@ -35,23 +35,25 @@ import { UndoObjects } from "./undo-objects.ts";
 export interface FileChangerOptions {
   readonly state_dir: string;
   readonly clock: Clock;
-  /** What undo may restore, and a recovery put in order. */
+  /** Limits what undo may restore and what recovery may repair. */
   readonly workspace: WorkspaceContext;
-  /** The largest old content that is kept for undo, and the largest file that is edited in memory. */
+  /** Maximum size of old content stored for undo, and of a file edited in memory. */
   readonly limit_bytes?: number;
 }
 
-/** Changes files for all calls of a runtime. The caller runs `recoverChanges` before the first change, and closes it. */
+/**
+ * Changes files for all calls of a runtime. The caller runs `recoverChanges` before the first change, and closes it.
+ */
 export interface FileChanger extends UndoKeeper {
   /** See `ToolFiles.change`. */
   change(request: ChangeRequest, paths: readonly string[], plan: Plan): Promise<Changed>;
-  /** Puts on record what somebody else did to files, so that it is taken back like a change of ours. */
+  /** Records file changes made by another process, so that they can be undone like our own. */
   record(request: RecordRequest, changes: readonly OthersChange[]): Promise<Recorded>;
-  /** Puts back, or removes, what nobody may change unasked. Never throws for one of them: what went wrong is told. */
+  /** Restores or removes entries changed without the required approval. A failure is reported per entry, not thrown. */
   takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]>;
-  /** Tells of every file that is about to change and of what became of it, until the function that it gives is called. */
+  /** Notifies of each file before and after it changes, until the returned function is called. */
   watch(watcher: ChangeWatcher): () => void;
-  /** Waits for changes that are under way. */
+  /** Waits for changes in progress. */
   close(): Promise<void>;
 }
 
@@ -63,10 +65,10 @@ interface ChangeWatcher {
 
 const LIMIT_BYTES = 64 << 20;
 
-/** A lock costs a file. Each path is compared again right before it is restored, with or without one. */
+/** Each lock is a file. With or without a lock, every path is compared again right before it is restored. */
 const MAX_LOCKED = 512;
 
-/** How often a change is planned anew because somebody else changed the files, before that is told. */
+/** How often a change is planned again because another process changed the files, before it fails. */
 const MAX_TRIES = 8;
 
 export function createFileChanger(options: FileChangerOptions): FileChanger {
@@ -132,13 +134,13 @@ class Changer implements FileChanger {
     if (this.#isReady) leaveLocks(stateFolders(this.#options.state_dir).locks);
   }
 
-  /** Changes files while nobody else who works with this state folder does. */
+  /** Changes files while no other process with this state folder changes them. */
   async #holding<T extends { readonly files: readonly ChangedEntry[] }>(
     reals: readonly string[],
     signal: AbortSignal,
     work: () => Promise<T>,
   ): Promise<T> {
-    // The log comes first: where there is a lock of a dead process, there is the log that says what it left.
+    // Create the log before the locks: then every lock of a dead process has a log that says what is unfinished.
     const log = this.#parts.logs.enter();
     try {
       const changed = await this.#locks.hold(reals.length > MAX_LOCKED ? [] : reals, signal, async () => {
@@ -170,11 +172,11 @@ class Changer implements FileChanger {
   }
 }
 
-/** What concerns the files themselves is told with their names; the rest is the runtime's own. */
+/** Errors about the files themselves already name them; any other error concerns the state folder. */
 function stateTrouble(error: unknown, state_dir: string): ToolError {
   return new ToolError(
     "IOError",
-    `Cannot change files: the state folder "${state_dir}" cannot be worked with (${reasonOf(error)}), so nothing was changed`,
+    `Cannot change files: the state folder "${state_dir}" is unusable (${reasonOf(error)}); nothing was changed`,
     { state_dir, reason: (error as NodeJS.ErrnoException).code },
     error,
   );
@@ -189,7 +191,7 @@ async function tryToChange(parts: ChangeParts, request: ChangeRequest, wish: Wis
       if (tries >= MAX_TRIES) {
         throw new ToolError(
           "Stale",
-          `Cannot change "${error.path}": somebody else changed it each of the ${tries} times that it was tried`,
+          `Cannot change "${error.path}": another process changed it during each of ${tries} attempts`,
           { path: error.path },
           error,
         );
@@ -199,7 +201,7 @@ async function tryToChange(parts: ChangeParts, request: ChangeRequest, wish: Wis
   }
 }
 
-/** On the disk when this is done. */
+/** Resolves when the data is durable. */
 async function keepRevert({ logs, clock }: ChangeParts, kept: KeptRevert): Promise<string> {
   const { run_id, tool_call_id, tool, undo } = kept;
   const log = logs.enter();

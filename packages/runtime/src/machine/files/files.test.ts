@@ -8,7 +8,7 @@ import type { ToolContext } from "../../contract/context.ts";
 import { defineTool } from "../../contract/tool.ts";
 import type { Tool, Touch } from "../../contract/tool.ts";
 
-/** A tool that declares to touch one path and then does something with its files. */
+/** A tool that declares access to one path and then works with its files. */
 function fileTool(touch: Touch, work: (context: ToolContext) => Promise<unknown>): Tool {
   return defineTool({
     name: "work",
@@ -27,7 +27,7 @@ function fileTool(touch: Touch, work: (context: ToolContext) => Promise<unknown>
   });
 }
 
-test("stat tells what a place is, without opening it for anything", async () => {
+test("stat reports the kind of an entry without opening it", async () => {
   const { runtime, make } = await scratch();
   await make({ "root/a.txt": "four" });
   runtime.register(fileTool({ path: "a.txt", access: "read" }, ({ files }) => files.stat("a.txt")));
@@ -65,7 +65,7 @@ const SWAPS = [
 ] as const;
 
 for (const { title, path, swap } of SWAPS) {
-  test(`what was judged is what is opened: where ${title}, nothing is shown`, async () => {
+  test(`the checked path is the one that is opened: where ${title}, nothing is shown`, async () => {
     const { runtime, make, path: folder } = await scratch();
     await make({
       "root/a/mine": "",
@@ -94,7 +94,7 @@ test("links below a folder are not followed, whatever the tool asks for", async 
   expect((await runtime.call({ name: "work", args: {} })).ok).toBe(false);
 });
 
-test("a key that is a way up leads nowhere", async () => {
+test('a key with ".." leads nowhere', async () => {
   const { runtime, make } = await scratch();
   await make({ "root/a/x": "", "outside/secret": "" });
   for (const below of [[".."], ["..", "..", "outside"], ["../../outside"], ["."], [""]]) {
@@ -110,7 +110,7 @@ test("a key that is a way up leads nowhere", async () => {
   }
 });
 
-test("a folder below that a rule closes is passed over and told", async () => {
+test("a subfolder closed by a rule is skipped and reported", async () => {
   const { runtime, make } = await scratch({
     config: { rules: [{ effect: "deny", path: "private/**", reason: "not for agents" }] },
   });
@@ -121,7 +121,7 @@ test("a folder below that a rule closes is passed over and told", async () => {
   expect(payload?.stderr).toMatch(/not for agents/);
 });
 
-test("more entries than asked for are not held, and said", async () => {
+test("entries beyond the limit are not held, and their existence is reported", async () => {
   const { runtime, path } = await scratch();
   mkdirSync(join(path, "root/many"));
   for (let i = 0; i < 50; i++) mkdirSync(join(path, "root/many", `d${String(i).padStart(2, "0")}`));
@@ -135,7 +135,7 @@ test("more entries than asked for are not held, and said", async () => {
   });
 });
 
-test("an opened file is read from any place, and stays the file that it was", async () => {
+test("an opened file is read from any position, and stays the same file", async () => {
   const { runtime, make, path } = await scratch();
   await make({ "root/a.txt": "0123456789" });
   const tool = fileTool({ path: "a.txt", access: "read" }, async ({ files }) => {
@@ -187,7 +187,7 @@ test("the identity of a file differs when its content may differ, and only then"
 const NOT_OPENED = [
   { title: "a folder",             path: "folder",  code: "InvalidArguments",     says: /it is a folder; list it with ls/ },
   { title: "a pipe",               path: "pipe",    code: "InvalidArguments",     says: /a pipe, a socket or a device/ },
-  { title: "nothing",              path: "missing", code: "NotFound",             says: /Cannot read "missing": there is nothing/ },
+  { title: "a missing file",       path: "missing", code: "NotFound",             says: /Cannot read "missing": not found$/ },
   { title: "something below a file", path: "file/x", code: "InvalidArguments",    says: /a name above it is a file/ },
   { title: "an undeclared path",   path: "other",   code: "PathTraversalBlocked", says: /did not declare/ },
 ] as const;
@@ -204,7 +204,7 @@ for (const { title, path, code, says } of NOT_OPENED) {
   });
 }
 
-test("a file of any size can be read while others get their turn", async () => {
+test("reading a file of any size does not block the event loop", async () => {
   const { runtime, path } = await scratch();
   writeFileSync(join(path, "root/long"), Buffer.alloc(40 << 20));
   let turns = 0;

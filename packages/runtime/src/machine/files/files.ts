@@ -5,34 +5,34 @@ import { judgePlace } from "../../policy/check-path.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { placesOf } from "../../policy/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { leadsElsewhere } from "./changed-meanwhile.ts";
+import { leadsElsewhere } from "../system/changed-meanwhile.ts";
 import type { FileChanger } from "./file-changer.ts";
-import { kindOf, openFolder, openHandle, procPath, realBytesOf } from "./handle.ts";
-import { openFile } from "./open-file.ts";
-import { SmallestEntries } from "./smallest-entries.ts";
-import { doing } from "./system-error.ts";
-import type { Doing } from "./system-error.ts";
+import { kindOf, openFolder, openHandle, procPath, realBytesOf } from "../system/handle.ts";
+import { openFile } from "../system/open-file.ts";
+import { SmallestEntries } from "../system/smallest-entries.ts";
+import { doing } from "../system/system-error.ts";
+import type { Doing } from "../system/system-error.ts";
 
 export interface FilesOptions {
   readonly run_id: string;
   readonly tool_call_id: string;
   readonly changer: Pick<FileChanger, "change">;
-  /** What this call was allowed to touch, and where that led when it was judged. */
+  /** The paths this call may access, with the real paths that were checked. */
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;
   readonly signal: AbortSignal;
-  /** Resolves when the start of the call is on the disk. No file changes before that. */
+  /** Resolves when the start of the call is durably recorded. No file changes before that. */
   readonly recorded: () => Promise<void>;
-  /** Why a folder below a declared one may not be looked into. */
+  /** Why a folder below a declared one may not be read; undefined if it may. */
   readonly judgeBelow: (real: string) => string | undefined;
 }
 
-/** Entries that a call looks at before others get a turn. */
+/** Entries that a call reads before it yields to the event loop. */
 const ENTRIES_A_TURN = 16_384;
 
 /**
- * The Files handle of one call. Every operation opens the place that was judged, asks the kernel where the descriptor
- * leads, and goes on only if that is still the same place: what was checked is what is used.
+ * The Files handle of one call. Every operation opens the checked path, asks the kernel for the descriptor's real path,
+ * and continues only if it is still the same: the object that was checked is the object that is used.
  */
 export function createToolFiles(options: FilesOptions): ToolFiles {
   const { touches, workspace, signal, judgeBelow } = options;
@@ -92,11 +92,9 @@ function declared(
 ): ResolvedTouch {
   const touch = touches.find((each) => each.path === path && accesses.includes(each.access));
   if (touch !== undefined) return touch;
-  throw new ToolError(
-    "PathTraversalBlocked",
-    `Cannot ${accesses[0]} "${path}": the call did not declare that it would`,
-    { path },
-  );
+  throw new ToolError("PathTraversalBlocked", `Cannot ${accesses[0]} "${path}": the call did not declare this access`, {
+    path,
+  });
 }
 
 interface OpenOptions {
@@ -138,7 +136,7 @@ interface FolderOptions extends ListOptions {
   readonly turn: () => Promise<void> | undefined;
 }
 
-/** Holds as many entries as are asked for, however many the folder has. */
+/** Memory is bounded by the requested number of entries, not by the size of the folder. */
 async function listFolder(fd: number, options: FolderOptions): Promise<Listing> {
   const smallest = new SmallestEntries(options, realBytesOf(fd));
   const folder = opendirSync(procPath(fd), { encoding: "latin1" as BufferEncoding, bufferSize: 1024 });
@@ -154,7 +152,7 @@ async function listFolder(fd: number, options: FolderOptions): Promise<Listing> 
   return smallest.listing();
 }
 
-/** Counts the entries of one call, however many folders they are in; every so often timers and signals get their turn. */
+/** Counts the entries of one call over all folders, and yields to timers and signals at intervals. */
 function takeTurns(signal: AbortSignal): () => Promise<void> | undefined {
   let looked = 0;
   return () => (++looked % ENTRIES_A_TURN === 0 ? letOthersRun(signal) : undefined);

@@ -8,7 +8,7 @@ import { recoverChanges } from "./recover.ts";
 
 const HERE = import.meta.dirname;
 
-/** A command's changes are put on record, then undone, until the process is killed at one of the calls that change files. */
+/** Records a command's changes, then undoes them, until the process is killed at one of the calls that change files. */
 function program(root: string, state_dir: string, killAt: number): string {
   return `
     import fs from "node:fs";
@@ -59,7 +59,7 @@ function snapshot(folder: string): Record<string, string> {
   );
 }
 
-test("an undo that is killed at any step is finished by the next start", { timeout: 900_000 }, async () => {
+test("an undo that is killed at any step is completed by the next start", { timeout: 900_000 }, async () => {
   for (let killAt = 1; ; killAt++) {
     const { path } = await scratchFolder();
     const root = join(path, "root");
@@ -89,7 +89,7 @@ test("an undo that is killed at any step is finished by the next start", { timeo
       return;
     }
     const found = snapshot(root);
-    // Killed before it was on record, nothing of it was done.
+    // Killed before it was recorded, so nothing was done.
     if ("m" in found) expect(found["a"]).toBe("644 new\n (a)");
     else expect(found).toEqual(before);
   }

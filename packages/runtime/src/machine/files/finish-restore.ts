@@ -2,25 +2,25 @@ import type { RestoreItem, UndoRecord } from "../../contract/undo.ts";
 import { isSameContent } from "../../contract/versions.ts";
 import { judgePlace } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
-import { keyOf } from "../search/keys.ts";
+import { keyOf } from "../system/keys.ts";
 import type { Outcome } from "./change-log.ts";
 import { stateOf } from "./entry-state.ts";
 import type { KeptReader } from "./kept-reader.ts";
-import { KeyFolders } from "./key-folders.ts";
+import { KeyFolders } from "../system/key-folders.ts";
 import { isAsBefore, linksAmong } from "./restore-links.ts";
 import { applySteps } from "./restore-steps.ts";
 import type { RestoreStep, StepOptions } from "./restore-steps.ts";
 
 export interface FinishOptions {
-  /** Nothing outside of them is restored. */
+  /** Paths outside these places are not restored. */
   readonly places: Places;
   readonly kept: KeptReader;
   readonly log: StepOptions["log"];
 }
 
 /**
- * Finishes a restore that was cut short: what is still as it was before it is restored, what is restored already stays.
- * `left` where others have changed a path since, or where a path could not be restored.
+ * Completes an interrupted restore: paths not restored yet are restored, the others stay. `left` if another process has
+ * changed a path since, or if a path could not be restored.
  */
 export async function finishRestore(change: UndoRecord, { places, kept, log }: FinishOptions): Promise<Outcome> {
   const folders = new KeyFolders(places);
@@ -34,7 +34,7 @@ export async function finishRestore(change: UndoRecord, { places, kept, log }: F
       const now = await stateOf(key, { folders, signal: new AbortController().signal, mayRead });
       const item: RestoreItem = { path, real, from: before, to: after, not_kept: false, broken: false, folders: [] };
       if (isAsBefore(item, now, links)) continue;
-      // A mode is set last, so that a content that is in place may still have another one.
+      // The mode is set last, so a file with the restored content may still have its previous mode.
       const isOurs = isSameContent(now.version, before) || isSameContent(now.version, after) || now.version === null;
       if (isOurs) steps.push({ item, key, now });
       else isLeft = true;

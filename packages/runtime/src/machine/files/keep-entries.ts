@@ -2,38 +2,38 @@ import { hash } from "node:crypto";
 import { closeSync } from "node:fs";
 import { ToolError } from "../../protocol/errors.ts";
 import type { ChangeParts } from "./attempt.ts";
-import { readSpan } from "./bytes.ts";
+import { readSpan } from "../system/bytes.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { openReadable } from "./entry-state.ts";
-import type { KeyFolders } from "./key-folders.ts";
+import type { KeyFolders } from "../system/key-folders.ts";
 import { PACKED_BYTES } from "./pack.ts";
 import type { Packed } from "./pack.ts";
 import type { RestoreStep } from "./restore-steps.ts";
-import type { Syncs } from "./syncs.ts";
+import type { Syncs } from "../system/syncs.ts";
 import { isFileVersion, isSameContent } from "../../contract/versions.ts";
 
 interface KeepOptions {
   readonly folders: KeyFolders;
   readonly log: ChangeLog;
   readonly parts: Pick<ChangeParts, "objects" | "limit_bytes">;
-  /** Gets what has to be synced before the contents count as kept. */
+  /** Collects descriptors that must be synced before the contents count as stored. */
   readonly syncs: Syncs;
   readonly signal: AbortSignal;
 }
 
 interface KeptEntries {
   readonly packed: readonly Packed[];
-  /** Keys of files that are too large to keep. */
+  /** Keys of files that are too large to store. */
   readonly not_kept: ReadonlySet<string>;
 }
 
-/** Read and written in pieces, so that it may be more than a tool edits in memory. */
+/** Read and written in chunks, so the limit can exceed what a tool edits in memory. */
 const KEPT_BYTES = 1 << 30;
 
-/** Descriptors that wait to be synced are open ones, and a process may have only so many. */
+/** Descriptors waiting for fsync stay open, and the number of open descriptors per process is limited. */
 const MAX_WAITING = 128;
 
-/** Keeps what the files of a restore hold now, so that the restore can be undone. Throws `Stale` where one changed. */
+/** Stores the current content of files before a restore, so that it can be undone. Throws `Stale` if one changed. */
 export async function keepEntries(steps: readonly RestoreStep[], options: KeepOptions): Promise<KeptEntries> {
   const { folders, log, parts, syncs, signal } = options;
   const packed = new Map<string, Packed>();

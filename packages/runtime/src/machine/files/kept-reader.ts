@@ -10,9 +10,9 @@ import { openOwnFile } from "../../own-files/read-own-file.ts";
 /** Reads old contents by their hash. The caller closes it. */
 export interface KeptReader {
   has(sha256: string): boolean;
-  /** Undefined where it is not kept, or damaged. */
+  /** Undefined if it is not stored, or damaged. */
   read(sha256: string): Buffer | undefined;
-  /** Writes the content to a file, piece by piece. False where it is not kept, or damaged. */
+  /** Writes the content to a file in chunks. False if it is not stored, or damaged. */
   writeTo(sha256: string, fd: number): boolean;
   close(): void;
 }
@@ -26,7 +26,7 @@ interface Place {
 
 const PIECE_BYTES = 1 << 20;
 
-/** Looks all of these up at once: the logs that name them are read one time. */
+/** Looks all hashes up at once, so that each log is read only once. */
 export function openKept(state_dir: string, objects: UndoObjects, hashes: ReadonlySet<string>): KeptReader {
   const places = new Map<string, Place>();
   for (const sha256 of hashes) {
@@ -72,7 +72,7 @@ export function openKept(state_dir: string, objects: UndoObjects, hashes: Readon
   };
 }
 
-/** Newest logs first, as far as it takes to find them all. */
+/** Newest logs first, until all are found. */
 function findPacked(state_dir: string, hashes: ReadonlySet<string>, places: Map<string, Place>): void {
   const wanted = new Set([...hashes].filter((sha256) => !places.has(sha256)));
   for (const log of findLogs(state_dir)) {

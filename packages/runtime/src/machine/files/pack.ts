@@ -1,30 +1,30 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, unlinkSync } from "node:fs";
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import { writeWhole } from "./bytes.ts";
-import { stateFolders } from "./state-folders.ts";
-import type { Syncs } from "./syncs.ts";
+import { writeWhole } from "../system/bytes.ts";
+import { stateFolders } from "../system/state-folders.ts";
+import type { Syncs } from "../system/syncs.ts";
 import { openOwnFile } from "../../own-files/read-own-file.ts";
 
-/** Where a content lies in the pack of a log. */
+/** Position of a content in the pack of a log. */
 export interface Packed {
   readonly sha256: string;
   readonly at: number;
   readonly size: number;
 }
 
-/** Contents up to this size are packed: a file of its own costs a small one more than its bytes do. */
+/** Contents up to this size are packed: for a small content, a separate file costs more than its bytes. */
 export const PACKED_BYTES = 64 << 10;
 
 export function packPath(state_dir: string, id: string): string {
   return join(stateFolders(state_dir).packs, `${id}.pack`);
 }
 
-/** Small old contents of one log, one after the other in one file. The log says which is where. */
+/** Small old contents of one log, concatenated in one file. The log records their positions. */
 export class Pack {
   readonly #state_dir: string;
   readonly #id: string;
-  /** Those that the log tells of, and among them those that are on the disk. */
+  /** Contents that the log mentions; those in `#synced` are durable. */
   readonly #told = new Map<string, Packed>();
   readonly #synced = new Set<string>();
   #fd: number | undefined;
@@ -40,7 +40,7 @@ export class Pack {
     return this.#size;
   }
 
-  /** Each content is kept once. It counts when the log has told of it and both are on the disk. */
+  /** Each content is stored once. It counts as stored when the log mentions it and both are durable. */
   keep(sha256: string, content: Uint8Array): Packed {
     const known = this.#told.get(sha256);
     if (known !== undefined) return known;
@@ -78,7 +78,7 @@ export class Pack {
   }
 }
 
-/** Undefined where it is not there, or not whole. */
+/** Undefined if it is missing or damaged. */
 export function readPacked(state_dir: string, id: string, { sha256, at, size }: Packed): Buffer | undefined {
   let fd: number;
   try {

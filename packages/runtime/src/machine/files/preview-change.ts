@@ -6,12 +6,12 @@ import { ToolError } from "../../protocol/errors.ts";
 import type { ChangeRequest } from "./attempt.ts";
 import { asBefore, checkPlan, declaredFor } from "./change-once.ts";
 import type { Plan } from "./change-once.ts";
-import { ChangedMeanwhile } from "./changed-meanwhile.ts";
-import { OpenFolders } from "./folders.ts";
-import { doing } from "./system-error.ts";
-import { Target } from "./target.ts";
+import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { OpenFolders } from "../system/folders.ts";
+import { doing } from "../system/system-error.ts";
+import { Target } from "../system/target.ts";
 
-/** Files up to this size are shown; the file handle edits none above it in memory either. */
+/** Maximum size of a file shown in a preview; the file handle edits no larger files in memory either. */
 const EDIT_LIMIT_BYTES = 64 << 20;
 const SHOWN_BYTES = 1 << 20;
 const MAX_TRIES = 4;
@@ -21,8 +21,8 @@ export interface PreviewRequest extends ChangeRequest {
 }
 
 /**
- * What `change` would do, and no more than that: the plan is made on what is there, and nothing is locked, kept, written
- * or left behind. Throws what the change would throw, as far as that can be known before.
+ * Computes what `change` would do, without side effects: the plan runs on the current files, and nothing is locked,
+ * stored or written. Throws what the change would throw, as far as that is known in advance.
  */
 export async function previewChange(request: PreviewRequest, paths: readonly string[], plan: Plan): Promise<Changed> {
   for (let tries = 1; ; tries++) {
@@ -31,7 +31,7 @@ export async function previewChange(request: PreviewRequest, paths: readonly str
     } catch (error) {
       if (!(error instanceof ChangedMeanwhile)) throw error;
       if (tries < MAX_TRIES) continue;
-      const message = `Cannot plan to change "${error.path}": somebody else changes it all the time`;
+      const message = `Cannot plan to change "${error.path}": another process keeps changing it`;
       throw new ToolError("Stale", message, { path: error.path }, error);
     }
   }
@@ -62,7 +62,7 @@ interface Outcome {
   readonly changed: ChangedFile;
 }
 
-/** Undefined where the file is already what it is to be. */
+/** Undefined if the file already has the wanted content. */
 async function outcomeOf(target: Target, change: FileChange): Promise<Outcome | undefined> {
   const { path, real, facts } = target;
   const before = facts === null ? null : { size: facts.size, mode: facts.mode, ...(await contentOf(target)) };
@@ -92,7 +92,7 @@ function isSame(before: FileSide | null, after: FileSide | null): boolean {
   return before.mode === after.mode && Buffer.compare(before.content, after.content) === 0;
 }
 
-/** A hash is known of what is shown. The output of a preview goes nowhere, so others need none. */
+/** Only contents that are shown have a hash; the rest of a preview needs none. */
 function versionOf(side: FileSide | null): FileVersion | null {
   if (side === null) return null;
   const sha256 = side.content === undefined ? "" : hash("sha256", side.content, "hex");

@@ -11,14 +11,14 @@ import {
   removeOldPruned,
   sweepUndoObjects,
 } from "./prune-undo.ts";
-import { prunedFolders, stateFolders } from "./state-folders.ts";
+import { prunedFolders, stateFolders } from "../system/state-folders.ts";
 
 const DAY_MS = 86_400_000;
 const setting = "AUTONOUS_KEEP_UNDO_DAYS=14";
-/** Too large for a pack: kept as a file of its own. */
+/** Too large for a pack, so stored as a separate file. */
 const LARGE = "large ".repeat(20_000);
 
-/** A workspace whose files were changed, each by a process of its own. */
+/** A workspace whose files were changed, each by a separate process. */
 async function scratch() {
   const { path } = await scratchFolder();
   const [root, state_dir] = [join(path, "root"), join(path, "state")];
@@ -50,7 +50,7 @@ function objectsIn(state_dir: string): number {
   return readdirSync(objects).reduce((sum, name) => sum + readdirSync(join(objects, name)).length, 0);
 }
 
-test("a change that was pruned says what it was, when it went and why", async () => {
+test("a pruned change says what it was, when it was pruned and why", async () => {
   const { root, state_dir, write, undo } = await scratch();
   writeFileSync(join(root, "a.txt"), "one");
   const undo_id = await write("a.txt", "two");
@@ -70,7 +70,7 @@ test("a change that was pruned says what it was, when it went and why", async ()
   expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("two");
 });
 
-test("a run of which a part was pruned is not taken back in part unasked", async () => {
+test("a partly pruned run is not undone in part without an explicit request", async () => {
   const { root, state_dir, write, undo } = await scratch();
   writeFileSync(join(root, "a.txt"), "one");
   writeFileSync(join(root, "b.txt"), "one");
@@ -85,7 +85,7 @@ test("a run of which a part was pruned is not taken back in part unasked", async
   expect((await undo(kept)).error).toBeNull();
 });
 
-test("a large content goes a day after nothing needs it, and not when a change came to need it", async () => {
+test("a large content is removed a day after nothing needs it, unless a change came to need it", async () => {
   const { root, state_dir, write, undo } = await scratch();
   writeFileSync(join(root, "a.txt"), LARGE);
   await write("a.txt", "two");
@@ -96,7 +96,7 @@ test("a large content goes a day after nothing needs it, and not when a change c
   pruneUndoLog(state_dir, listUndoLogs(state_dir)[0]?.id ?? "", { now: Date.now(), setting });
   expect(await sweepUndoObjects(state_dir, Date.now())).toBe(0);
   expect(objectsIn(state_dir)).toBe(0);
-  // A change that looked just before found it there, and relies on it: only its log is what others see.
+  // A change that checked just before found it, and relies on it: other processes see only its log.
   await write("b.txt", LARGE);
   const undo_id = await write("b.txt", "two");
   rmSync(stateFolders(state_dir).objects, { recursive: true });
@@ -106,7 +106,7 @@ test("a large content goes a day after nothing needs it, and not when a change c
   expect(readFileSync(join(root, "b.txt"), "utf8")).toBe(LARGE);
 });
 
-test("what nothing came to need is removed in the end, and so is what told of it", async () => {
+test("contents that nothing needs are finally removed, and so are the notes about their changes", async () => {
   const { root, state_dir, write } = await scratch();
   writeFileSync(join(root, "a.txt"), LARGE);
   await write("a.txt", "two");

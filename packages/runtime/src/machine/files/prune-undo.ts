@@ -4,19 +4,19 @@ import { basename, join } from "node:path";
 import type { UndoRecord } from "../../contract/undo.ts";
 import { closedPath } from "./change-log.ts";
 import { packPath } from "./pack.ts";
-import { prunedFolders, stateFolders } from "./state-folders.ts";
+import { prunedFolders, stateFolders } from "../system/state-folders.ts";
 import { recordsIn } from "./undo-records.ts";
 import { readOwnText } from "../../own-files/read-own-file.ts";
 
-/** A log of changes that nobody writes any more. */
+/** A closed log of changes. */
 export interface OldUndoLog {
   readonly id: string;
-  /** When its last change was made. */
+  /** Time of its last change. */
   readonly lastMs: number;
   readonly bytes: number;
 }
 
-/** Logs that are put away, oldest first. Those of processes that may still write are not among them. */
+/** Closed logs, oldest first. Excludes logs of processes that may still write. */
 export function listUndoLogs(state_dir: string): readonly OldUndoLog[] {
   const names = namesIn(stateFolders(state_dir).closed).filter((name) => name.endsWith(".jsonl"));
   const logs = names.flatMap((name) => {
@@ -28,7 +28,7 @@ export function listUndoLogs(state_dir: string): readonly OldUndoLog[] {
   return logs.sort((one, other) => one.lastMs - other.lastMs);
 }
 
-/** What a log keeps of large contents. One that another log tells of too counts for both. */
+/** Bytes of large contents that a log refers to. A content shared by several logs counts for each. */
 export function objectBytesOf(state_dir: string, id: string): number {
   const { objects } = stateFolders(state_dir);
   const hashes = new Set(readOrEmpty(closedPath(state_dir, { id })).match(SHA256));
@@ -38,10 +38,10 @@ export function objectBytesOf(state_dir: string, id: string): number {
   }, 0);
 }
 
-/** How many files of a change are named in what is left of it. */
+/** Number of files named in the note about a pruned change. */
 const NAMED_FILES = 5;
 
-/** What is left of a change that can no longer be taken back. */
+/** The note about a change that can no longer be undone. */
 interface PrunedChange {
   readonly undo_id: string;
   readonly run_id: string;
@@ -58,18 +58,18 @@ interface PrunedLog {
 
 export interface PruneUndoOptions {
   readonly now: number;
-  /** By which setting, for whoever asks for one of its changes. */
+  /** The retention setting that caused it, shown when a user asks for one of its changes. */
   readonly setting: string;
 }
 
-/** How many changes a log holds that could be taken back. */
+/** Number of undoable changes in a log. */
 export function countChanges(state_dir: string, id: string): number {
   return recordsIn(readOrEmpty(closedPath(state_dir, { id }))).length;
 }
 
 /**
- * Removes a log that is put away, and its pack. What its changes were stays, and is on the disk before: a crash leaves
- * the whole log, or what tells of it. Doing it again finishes what was cut short.
+ * Removes a closed log and its pack, and leaves a note about its changes. The note is durable before the log goes, so a
+ * crash leaves the complete log or the note. Calling this again completes an interrupted removal.
  */
 export function pruneUndoLog(state_dir: string, id: string, { now, setting }: PruneUndoOptions): void {
   const log = closedPath(state_dir, { id });
@@ -78,7 +78,7 @@ export function pruneUndoLog(state_dir: string, id: string, { now, setting }: Pr
     const left: PrunedLog = { pruned_at: new Date(now).toISOString(), setting, changes: recordsIn(text).map(leftOf) };
     if (left.changes.length > 0) writeLeft(state_dir, id, left);
   }
-  // In this order: a log that is there has all that it tells of.
+  // Log first, then its pack: an existing log always has its contents.
   rmSync(log, { force: true });
   rmSync(packPath(state_dir, id), { force: true });
 }
@@ -112,7 +112,7 @@ export interface FoundPruned extends PrunedChange {
   readonly setting: string;
 }
 
-/** Changes that were pruned, of one id or of a whole run, newest first. */
+/** Pruned changes of one undo id or one run, newest first. */
 export function findPruned(state_dir: string, id: string): readonly FoundPruned[] {
   const { pruned } = prunedFolders(state_dir);
   const found = new Map<string, FoundPruned>();
@@ -126,7 +126,7 @@ export function findPruned(state_dir: string, id: string): readonly FoundPruned[
   return [...found.values()].sort((one, other) => (one.undo_id < other.undo_id ? 1 : -1));
 }
 
-/** A damaged note names no change: the change is unknown then, and cannot be undone either way. */
+/** A damaged note counts as empty: its changes become unknown, and cannot be undone either way. */
 function parsePruned(text: string): PrunedLog {
   const none: PrunedLog = { pruned_at: "", setting: "", changes: [] };
   try {
@@ -138,7 +138,7 @@ function parsePruned(text: string): PrunedLog {
   }
 }
 
-/** Removes what tells of pruned changes that were pruned before this time. Gives the number of logs. */
+/** Removes notes about changes pruned before this time. Returns the number of logs. */
 export function removeOldPruned(state_dir: string, beforeMs: number): number {
   const { pruned } = prunedFolders(state_dir);
   const old = namesIn(pruned).filter((name) => {
@@ -149,15 +149,15 @@ export function removeOldPruned(state_dir: string, beforeMs: number): number {
   return old.length;
 }
 
-/** A change that relies on a content may be under way and not on record yet; none takes this long. */
+/** A change in progress may rely on a content before it is recorded; no change takes this long. */
 const CONDEMNED_MS = 24 * 3_600_000;
 const SHA256 = /[0-9a-f]{64}/g;
 const TURN_MS = 8;
 
 /**
- * Removes large contents that no log tells of. In two steps, a day apart: first they are put aside, where a change that
- * comes after finds them no more and writes its own; then those that a change came to rely on meanwhile are put back,
- * and the others removed. Gives the bytes that were freed.
+ * Removes large contents that no log refers to, in two steps a day apart. First they are moved to another folder, where
+ * later changes do not find them and write their own copy. Then those that a concurrent change came to rely on are
+ * moved back, and the others are removed. Returns the number of bytes freed.
  */
 export async function sweepUndoObjects(state_dir: string, now: number): Promise<number> {
   const { objects } = stateFolders(state_dir);
@@ -170,13 +170,13 @@ export async function sweepUndoObjects(state_dir: string, now: number): Promise<
   mkdirSync(condemned, { recursive: true, mode: 0o700 });
   for (const sha256 of aside.filter((each) => needed.has(each))) {
     mkdirSync(join(objects, sha256.slice(0, 2)), { recursive: true, mode: 0o700 });
-    renameSync(join(condemned, sha256), join(objects, sha256.slice(0, 2), sha256)); // the same bytes, if it is there again
+    renameSync(join(condemned, sha256), join(objects, sha256.slice(0, 2), sha256)); // any new copy has the same bytes
   }
   let freed = 0;
   for (const sha256 of aside.filter((each) => !needed.has(each))) {
     const path = join(condemned, sha256);
     const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (stats === undefined || now - stats.ctimeMs < CONDEMNED_MS) continue; // its status changed when it was put aside
+    if (stats === undefined || now - stats.ctimeMs < CONDEMNED_MS) continue; // the move updated its ctime
     rmSync(path, { force: true });
     freed += stats.size;
   }
@@ -187,12 +187,12 @@ export async function sweepUndoObjects(state_dir: string, now: number): Promise<
   return freed;
 }
 
-/** Those of the hashes that some log tells of. */
+/** The hashes that some log refers to. */
 async function neededAmong(state_dir: string, hashes: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const { open, closed } = stateFolders(state_dir);
   const needed = new Set<string>();
   let turnMs = performance.now() + TURN_MS;
-  // Open logs are looked at first: one that is put away meanwhile is then found in its new place.
+  // Open logs first: a log that is closed meanwhile is then found in its new folder.
   for (const folder of [open, closed])
     for (const name of namesIn(folder)) {
       for (const [sha256] of readOrEmpty(join(folder, name)).matchAll(SHA256))
@@ -204,7 +204,7 @@ async function neededAmong(state_dir: string, hashes: ReadonlySet<string>): Prom
   return needed;
 }
 
-/** None where there is no such folder yet; nobody removes one. */
+/** Empty if the folder does not exist yet; no process removes it. */
 function namesIn(folder: string): readonly string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }

@@ -2,23 +2,23 @@ import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, lstatSync, open
 import { renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { ChangedEntry, FileVersion, UndoRecord, Version } from "../../contract/undo.ts";
-import { hashPieces } from "./bytes.ts";
+import { hashPieces } from "../system/bytes.ts";
 import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
-import { procPath } from "./handle.ts";
+import { procPath } from "../system/handle.ts";
 import { openRealFolder } from "./sweep.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 
 export interface OrderOptions {
-  /** Of a hash, or undefined where it is not kept. */
+  /** The content with this hash, or undefined if it is not stored. */
   readonly contentOf: (sha256: string) => Buffer | undefined;
-  /** Of names of temporary files that are swept. */
+  /** Prefix of temporary file names, which are swept. */
   readonly prefix: string;
   readonly append: (line: LogLine) => void;
-  /** Inodes of files that were put back from the store by a recovery that was itself cut short. */
+  /** Inodes of files restored from the store by a recovery that was itself interrupted. */
   readonly putBack: ReadonlyMap<string, string>;
 }
 
-/** One file of a change that was cut short. Its folder is open if it is still where it was. */
+/** One file of an interrupted change. Its folder is open if it was not moved. */
 interface Piece {
   readonly file: ChangedEntry;
   readonly facts: StagedFacts;
@@ -29,8 +29,9 @@ interface Piece {
 const UNKNOWN: StagedFacts = { before_inode: null, after_inode: null, backup: null };
 
 /**
- * Brings a change that was cut short to an end. Where no file is still old, it took place. Where none is new, it did
- * not. Where some are, those are put back, unless somebody else has changed one of the files since: then it is left.
+ * Resolves an interrupted change. If no file is still old, the change is done. If no file is new, it has failed. If
+ * some are new, those are rolled back, unless another process has changed one of the files since: then it is left
+ * alone.
  */
 export async function putInOrder(
   change: UndoRecord,
@@ -57,7 +58,7 @@ export async function putInOrder(
   }
 }
 
-/** By inode and by hash: the inode tells what we put there from what somebody else did, the hash whether it was changed since. */
+/** By inode and hash: the inode shows whether this program wrote the file, the hash whether it changed since. */
 async function examine(file: ChangedEntry, facts: StagedFacts, again: string | undefined): Promise<Piece> {
   const folder = openRealFolder(dirname(file.real));
   const is = (version: Version | null, inodes: readonly (string | null | undefined)[]): Promise<boolean> =>
@@ -106,7 +107,7 @@ function canPutBack(piece: Piece, { contentOf }: OrderOptions): boolean {
   return isFileVersion(before) && contentOf(before.sha256) !== undefined;
 }
 
-/** Each step leaves something that the next recovery understands, should this one be cut short too. */
+/** If this recovery is interrupted too, the next one can continue after any of its steps. */
 function putBack(piece: Piece, undo_id: string, { contentOf, prefix, append }: OrderOptions): void {
   const { file, folder } = piece;
   if (folder === undefined) return;
@@ -120,7 +121,7 @@ function putBack(piece: Piece, undo_id: string, { contentOf, prefix, append }: O
     renameSync(backup, path);
     return;
   }
-  const old = file.before as FileVersion; // `canPutBack` has seen to it
+  const old = file.before as FileVersion; // `canPutBack` checked that it is a file
   const temporary = nameIn(folder, `${prefix}recovery.tmp`);
   const fd = openSync(
     temporary,

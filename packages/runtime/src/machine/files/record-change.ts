@@ -6,15 +6,15 @@ import type { ChangeParts } from "./attempt.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { PACKED_BYTES } from "./pack.ts";
 import type { Packed } from "./pack.ts";
-import { Syncs } from "./syncs.ts";
+import { Syncs } from "../system/syncs.ts";
 import { isFileVersion, isSameVersion } from "../../contract/versions.ts";
 
 export interface Recorded {
-  /** Undefined where nothing could be put on record. */
+  /** Undefined if nothing could be recorded. */
   readonly undo_id: string | undefined;
-  /** Those that can be taken back: their old content was there. */
+  /** Files that can be undone, because their old content was available. */
   readonly files: readonly ChangedEntry[];
-  /** Real paths of those that turned out to be as before. */
+  /** Real paths of files that turned out to be unchanged. */
   readonly same: readonly string[];
 }
 
@@ -23,25 +23,25 @@ export interface RecordRequest extends Pick<UndoRecord, "lost" | "lost_more" | "
   readonly tool_call_id: string;
 }
 
-/** An old content: its bytes, or an open file that has them, which is closed when it is read. */
+/** An old content: its bytes, or an open file with them, which is closed after reading. */
 type OldContent = Buffer | { readonly bytes: Buffer } | { readonly fd: number; readonly sha256: string };
 
-/** What somebody else did to a file, and what it held before. */
+/** A file change made by another process, with the old content. */
 export interface OthersChange {
   readonly file: ChangedEntry;
   /**
-   * Asked once, when it is written; the content has the hash of `file.before`, where that is not empty. Undefined where
-   * there was nothing, or it is lost.
+   * Called once, when the content is stored. The content matches the hash of `file.before`, if that is not empty.
+   * Undefined if nothing existed before, or the content is lost.
    */
   readonly content: () => OldContent | undefined | Promise<OldContent | undefined>;
 }
 
-/** Descriptors that wait to be synced are open ones, and a process may have only so many. */
+/** Descriptors waiting for fsync stay open, and the number of open descriptors per process is limited. */
 const MAX_WAITING = 128;
-/** Others get a turn this often. */
+/** Yields to the event loop at this interval. */
 const TURN_MS = 8;
 
-/** On the disk when this is done. */
+/** Resolves when the record is durable. */
 export async function recordChange(
   { logs, objects, clock }: ChangeParts,
   request: RecordRequest,
@@ -68,7 +68,7 @@ export async function recordChange(
     const lost = withLost(request, gone);
     if (files.length === 0 && (lost.lost ?? request.lost) === undefined) return { undo_id: undefined, files, same };
     const now = clock();
-    const undo_id = makeId("undo", now); // after that of the log: see `findRecords`
+    const undo_id = makeId("undo", now); // made after the log's id: see `findRecords`
     const places = [...packed.values()];
     log.appendDone({ undo_id, ...request, ...lost, ts: new Date(now).toISOString(), files }, places);
     log.pack.told(places);
@@ -83,11 +83,11 @@ export async function recordChange(
   }
 }
 
-/** As many as a record should name. */
+/** Maximum number of lost files that a record names. */
 export const MAX_LOST = 100;
-export const CONTENT_GONE = "its old content is no longer there";
+export const CONTENT_GONE = "its old content no longer exists";
 
-/** What turned out to be lost only now is no success of undo either. */
+/** Files whose old content turned out to be lost only now cannot be undone either. */
 function withLost({ lost = [], lost_more = 0 }: RecordRequest, gone: readonly string[]): Partial<RecordRequest> {
   if (gone.length === 0) return {};
   const all = [...lost, ...gone.map((path) => ({ path, why: CONTENT_GONE }))];
@@ -101,7 +101,7 @@ interface Keeping {
   readonly packed: Map<string, Packed>;
 }
 
-/** What goes on record of a change. "same" where nothing changed after all; undefined where the old content is lost. */
+/** Stores the old content. "same" if nothing changed after all; undefined if the old content is lost. */
 async function keepContent(
   { file, content }: OthersChange,
   { log, objects, syncs, packed }: Keeping,
@@ -110,7 +110,7 @@ async function keepContent(
   if (!isFileVersion(before) || packed.has(before.sha256)) return file;
   const found = await content();
   if (found === undefined) return undefined;
-  const signal = new AbortController().signal; // what was done is put on record, whoever has lost patience
+  const signal = new AbortController().signal; // record the change even if the call was aborted
   if ("fd" in found) {
     try {
       const known = withHash(file, before, found.sha256);
@@ -130,7 +130,7 @@ async function keepContent(
   return known;
 }
 
-/** A file that became one with others, or its own again, changed although it holds the same. */
+/** A file that was linked to, or unlinked from, other names has changed although its content is the same. */
 function isUnchanged({ before, after }: ChangedEntry): boolean {
   const isLinked = [before, after].some((each) => isFileVersion(each) && each.linked !== undefined);
   return isSameVersion(before, after) && !isLinked;

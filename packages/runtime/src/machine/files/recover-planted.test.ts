@@ -1,4 +1,4 @@
-/** Logs that nobody of ours wrote, or that are damaged: nothing outside the roots changes, and none of them stops a start. */
+/** Forged or damaged logs: nothing outside the roots changes, and none of them stops the start. */
 import { hash } from "node:crypto";
 import {
   chmodSync,
@@ -15,8 +15,8 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { recoverChanges } from "./recover.ts";
-import { tryLock } from "./lock-files.ts";
-import { PathLocks } from "./path-locks.ts";
+import { tryLock } from "../system/lock-files.ts";
+import { PathLocks } from "../system/path-locks.ts";
 
 const EVIL = "[core]\n\tsshCommand = evil\n";
 const sha256 = hash("sha256", EVIL, "hex");
@@ -68,7 +68,7 @@ const file = (real: string, before: object | null, after: object | null, more: o
   after,
   ...more,
 });
-const absent = file("{root}/never", null, { ...evil, size: 1 }); // still "old", so that what is "new" is put back
+const absent = file("{root}/never", null, { ...evil, size: 1 }); // still "old", so that "new" files are rolled back
 const none = { before_inode: null, after_inode: null, backup: null };
 
 // oxfmt-ignore
@@ -76,15 +76,15 @@ const PLANTED = [
   { title: "writes a file outside",            lines: [{ change: { ...ids, files: [file("{out}/new", evil, null), absent] }, staged: [none, none] }] },
   { title: "writes over a file outside",       lines: [{ change: { ...ids, files: [file("{out}/keep.txt", evil, null), file("{out}/new", evil, null), absent] }, staged: [] }] },
   { title: "goes up from the root",            lines: [{ change: { ...ids, files: [file("{root}/../outside/new", evil, null), absent] }, staged: [none, none] }] },
-  { title: "goes by a link in the root",       lines: [{ change: { ...ids, files: [file("{root}/link/new", evil, null), absent] }, staged: [none, none] }] },
-  { title: "says one path and means another",  lines: [{ change: { ...ids, files: [file("{root}/new", evil, null, { key: "{out}/new" }), absent] }, staged: [none, none] }] },
+  { title: "follows a link in the root",       lines: [{ change: { ...ids, files: [file("{root}/link/new", evil, null), absent] }, staged: [none, none] }] },
+  { title: "names one path and opens another",  lines: [{ change: { ...ids, files: [file("{root}/new", evil, null, { key: "{out}/new" }), absent] }, staged: [none, none] }] },
   { title: "writes the state itself",          lines: [{ change: { ...ids, files: [file("{root}/../state/http.token", evil, null), absent] }, staged: [none, none] }] },
   { title: "moves a file in as a backup",      lines: [{ change: { ...ids, files: [file("{root}/new", evil, null), absent] }, staged: [{ ...none, backup: "../outside/keep.txt" }, none] }] },
   { title: "sweeps a folder outside",          lines: [{ folder: "{out}" }, { change: { ...ids, files: [] }, staged: [] }] },
   { title: "sweeps only outside",              lines: [{ folder: "{out}" }] },
   { title: "removes a folder outside",         lines: [{ making: ["{out}/empty"], undo_id: "undo_1" }] },
   { title: "removes a folder of a change",     lines: [{ change: { ...ids, files: [file("{root}/n", null, evil, { folders_made: ["{out}/empty"] })] }, staged: [none] }] },
-  { title: "names a relative place",           lines: [{ folder: "../outside" }, { change: { ...ids, files: [file("new", evil, null), absent] }, staged: [] }] },
+  { title: "names a relative path",           lines: [{ folder: "../outside" }, { change: { ...ids, files: [file("new", evil, null), absent] }, staged: [] }] },
 ] as const;
 
 for (const { title, lines } of PLANTED) {
@@ -98,13 +98,13 @@ for (const { title, lines } of PLANTED) {
 
     expect(outside()).toEqual(before);
     expect(existsSync(join(state_dir, "http.token"))).toBe(false);
-    expect(changes).toBe(title === "goes by a link in the root" ? changes : 0);
-    for (const { why } of left) expect(why).toMatch(/outside the roots of today|log is damaged|others have changed/);
+    expect(changes).toBe(title === "follows a link in the root" ? changes : 0);
+    for (const { why } of left) expect(why).toMatch(/outside the current roots|log is damaged|files have changed/);
     expect(readFileSync(join(path, "root/a.txt"), "utf8")).toBe("a");
   });
 }
 
-test("a change that reaches outside is told, and waits for a start with its roots", async () => {
+test("a change that reaches outside is reported, and waits for a start with its roots", async () => {
   const { plant, recover, state_dir, workspace, path } = await place();
   plant([
     {
@@ -119,7 +119,7 @@ test("a change that reaches outside is told, and waits for a start with its root
         run_id: "run_1",
         tool_call_id: "call_1",
         files: [join(path, "outside/new"), join(path, "outside/never")],
-        why: "it reaches outside the roots of today",
+        why: "it reaches outside the current roots",
       },
     ]);
   const wider = { ...workspace, roots: [...workspace.roots, join(path, "outside")] };
@@ -136,7 +136,7 @@ const DAMAGED = [
 ] as const;
 
 for (const lines of DAMAGED) {
-  test(`a log of ${JSON.stringify(lines[0]).slice(0, 60)} stops no start`, async () => {
+  test(`a log of ${JSON.stringify(lines[0]).slice(0, 60)} does not stop the start`, async () => {
     const { plant, recover, outside } = await place();
     plant(lines);
     const before = outside();
@@ -157,7 +157,7 @@ for (const name of ["..@x.jsonl", "@.jsonl", "x.jsonl", ".jsonl", "undo_1@.jsonl
   });
 }
 
-test("no one waits for ever for a lock that a log keeps which is left as it is", async () => {
+test("a log that is left alone keeps no lock, so no process waits for it forever", async () => {
   const { plant, state_dir, workspace, path } = await place();
   plant([{ change: { ...ids, files: [file("{out}/new", evil, null), absent] }, staged: [none, none] }]);
   const real = join(path, "root/never");

@@ -23,23 +23,23 @@ import { recoverChanges } from "./recover.ts";
 const ANYWHERE = { roots: ["/"], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
 const HERE = import.meta.dirname;
 
-/** Hundreds of processes are started here, and most of their time goes into reading the same source. */
+/** Hundreds of processes are started here, and they spend most of their time on compiling the same source. */
 const CACHE = mkdtempSync(join(tmpdir(), "autonous-cache-"));
 afterAll(() => rmSync(CACHE, { recursive: true, force: true }));
 
-/** What happens in the place of a system call: the process dies, stops for ever, or the call fails. */
+/** What happens instead of a system call: the process dies, hangs forever, or the call fails. */
 interface Fault {
   readonly what: "kill" | "stop" | "fail";
-  /** Only calls of this name count; left out, all do. */
+  /** Counts only calls of this name. Default: all calls. */
   readonly call?: string;
   readonly at: number;
-  /** With `fail`: all the calls after it fail too. */
+  /** With `fail`: all later calls fail too. */
   readonly goesOn?: true;
 }
 
 /**
- * Loaded before everything else: counts the calls to the file system from when the program says so, and does the fault
- * in the place of one of them. The program's own calls are left as they are, so all that happens till then is real.
+ * Loaded before everything else: counts file system calls once the program enables it, and injects the fault instead of
+ * one of them. All other calls are unchanged, so everything up to the fault is real.
  */
 const FAULTS = `
   import fs from "node:fs";
@@ -67,7 +67,7 @@ const FAULTS = `
 const OLD = { a: "old a", gone: "old gone", log: "one\n", sub: "old sub" };
 const NEW = { a: "new a", log: "one\ntwo\n", "n/m/new": "new", sub: "new sub" };
 
-/** The change that is cut short: every kind of it at once, in folders that are there and in one that is not. */
+/** The change to interrupt: every kind at once, in existing folders and in a missing one. */
 function changeProgram(root: string, state_dir: string): string {
   return `
     import { createFileChanger } from ${JSON.stringify(join(HERE, "file-changer.ts"))};
@@ -131,7 +131,7 @@ interface Place {
   readonly root: string;
   readonly state_dir: string;
   readonly program: string;
-  /** The files below the root, and the folders as empty strings with a "/" at the end. */
+  /** The files below the root; folders have a trailing "/" and an empty string. */
   found(): Readonly<Record<string, string>>;
   reset(): void;
 }
@@ -164,7 +164,7 @@ async function place(): Promise<Place> {
 
 const ALL_NEW = { ...NEW, "n/": "", "n/m/": "" };
 
-/** Where the files are new, the change is on record and can be taken back; where they are old, there is none. */
+/** If the files are new, the change is recorded and can be undone; if they are old, no record exists. */
 async function expectWhole({ found, state_dir }: Place): Promise<"old" | "new"> {
   const files = found();
   const isNew = "n/m/new" in files;
@@ -185,7 +185,7 @@ async function expectWhole({ found, state_dir }: Place): Promise<"old" | "new"> 
   return isNew ? "new" : "old";
 }
 
-/** Does the work for the first system call and every so many after it, until there was none to be killed at. */
+/** Runs the work for the first system call and every n-th after it, until the process survives. */
 async function atEveryCall(stride: number, work: (at: number) => Promise<boolean>): Promise<void> {
   let next = 1;
   let goesOn = true;
@@ -199,21 +199,21 @@ async function atEveryCall(stride: number, work: (at: number) => Promise<boolean
   await Promise.all([takeTurns(), takeTurns(), takeTurns()]);
 }
 
-test("killed before any one of its system calls, a change of five files is whole or gone, without a trace beside them", async () => {
+test("killed before any one of its system calls, a change of five files is complete or rolled back, without temporary files", async () => {
   const outcomes = { old: 0, new: 0 };
   await atEveryCall(1, async (at) => {
     const here = await place();
     const { killed } = await run(here.program, { what: "kill", at });
     await recoverChanges(here.state_dir, ANYWHERE);
     if (existsSync(join(here.state_dir, "undo/open"))) outcomes[await expectWhole(here)]++;
-    else expect(here.found()).toEqual(OLD); // died before the first folder of the state was made
+    else expect(here.found()).toEqual(OLD); // died before the first state folder was created
     return killed;
   });
   expect(outcomes.old).toBeGreaterThan(30);
   expect(outcomes.new).toBeGreaterThan(5);
 }, 180_000);
 
-test("a recovery that is killed before one of its system calls is brought to its end by the next one", async () => {
+test("a recovery that is killed before one of its system calls is completed by the next one", async () => {
   let killed = 0;
   await atEveryCall(3, async (at) => {
     const here = await place();
@@ -228,7 +228,7 @@ test("a recovery that is killed before one of its system calls is brought to its
   expect(killed).toBeGreaterThan(10);
 }, 180_000);
 
-test("killed at any time, many times, no generation of three files is ever mixed", async () => {
+test("killed at any time, many times, three files never mix generations", async () => {
   const here = await place();
   const program = `
     import { createFileChanger } from ${JSON.stringify(join(HERE, "file-changer.ts"))};
@@ -289,26 +289,26 @@ for (const { call, at } of FAILURES) {
     expect(here.found()).toEqual(OLD);
     expect(JSON.parse(output)).toMatchObject({
       code: "IOError",
-      message: expect.stringMatching(/the device reported an error/) as string,
+      message: expect.stringMatching(/input\/output error/) as string,
     });
     await recoverChanges(here.state_dir, ANYWHERE);
     expect(await expectWhole(here)).toBe("old");
   });
 }
 
-test("where what was done cannot be put back either, that is told, and the next start puts it in order", async () => {
+test("a failed rollback is reported, and the next start recovers the change", async () => {
   const here = await place();
   const { output } = await run(here.program, { what: "fail", call: "renameSync", at: 3, goesOn: true });
   expect(JSON.parse(output)).toMatchObject({
     code: "IOError",
-    message: expect.stringMatching(/^Cannot change "log", and "gone", "a" could not be put back/) as string,
+    message: expect.stringMatching(/^Cannot change "log", and "gone", "a" could not be restored/) as string,
   });
   expect(here.found()["a"]).toBe("new a");
   expect(await recoverChanges(here.state_dir, ANYWHERE)).toEqual({ changes: 1, left: [] });
   expect(await expectWhole(here)).toBe("old");
 });
 
-test("a change of a process that lives is not touched; when the process dies, who waits for its files goes on", async () => {
+test("a change of a live process is not touched; when the process dies, a caller that waits for its files continues", async () => {
   const here = await place();
   const child = start(here.program, { what: "stop", call: "renameSync", at: 3 });
   for await (const line of createInterface({ input: child.stdout ?? process.stdin })) if (line === "stopped") break;
@@ -346,18 +346,18 @@ test("a change of a process that lives is not touched; when the process dies, wh
   expect(here.found()).toEqual({ ...OLD, sub: "old sub, mine" });
 });
 
-test("where somebody else has changed a file of a change that was cut short, it is left as it is and told", async () => {
+test("an interrupted change with a file that another process changed since is left alone and reported", async () => {
   const here = await place();
   await run(here.program, { what: "kill", call: "renameSync", at: 3 });
-  writeFileSync(join(here.root, "log"), "somebody else's");
+  writeFileSync(join(here.root, "log"), "another content");
   const { left } = await recoverChanges(here.state_dir, ANYWHERE);
   expect(left).toMatchObject([{ run_id: "run_1", tool_call_id: "call_1" }]);
   const { "n/": _n, "n/m/": _m, ...files } = here.found();
-  expect(files).toEqual({ a: "new a", "n/m/new": "new", log: "somebody else's", sub: "old sub" });
+  expect(files).toEqual({ a: "new a", "n/m/new": "new", log: "another content", sub: "old sub" });
   expect(await recoverChanges(here.state_dir, ANYWHERE)).toEqual({ changes: 0, left: [] });
 });
 
-test("where the backups of a change that was cut short are gone, the old content comes from the store", async () => {
+test("if the backups of an interrupted change are gone, the old content comes from the store", async () => {
   const here = await place();
   await run(here.program, { what: "kill", call: "renameSync", at: 3 });
   for (const name of readdirSync(here.root)) if (name.endsWith(".old")) rmSync(join(here.root, name));
@@ -365,7 +365,7 @@ test("where the backups of a change that was cut short are gone, the old content
   expect(await expectWhole(here)).toBe("old");
 });
 
-test("a state folder in which nothing was ever changed costs nothing and stays as it is", async () => {
+test("recovery of an unused state folder costs nothing and leaves it unchanged", async () => {
   const here = await place();
   expect(await recoverChanges(here.state_dir, ANYWHERE)).toEqual({ changes: 0, left: [] });
   expect(readdirSync(here.state_dir)).toEqual([]);

@@ -7,21 +7,21 @@ import { isFileVersion } from "../../contract/versions.ts";
 import { closedPath, isUnsound, parseLines, parseLogName } from "./change-log.ts";
 import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
 import { finishRestore } from "./finish-restore.ts";
-import { procPath } from "./handle.ts";
+import { procPath } from "../system/handle.ts";
 import { openKept } from "./kept-reader.ts";
-import { leaveLocks, ownerOf, takeAway, tryLockAnew, unlock } from "./lock-files.ts";
+import { leaveLocks, ownerOf, takeAway, tryLockAnew, unlock } from "../system/lock-files.ts";
 import { readPacked } from "./pack.ts";
 import type { Packed } from "./pack.ts";
-import { pause } from "./pause.ts";
-import { lifeOf } from "./process-owner.ts";
+import { pause } from "../system/pause.ts";
+import { lifeOf } from "../system/process-owner.ts";
 import { putInOrder } from "./put-in-order.ts";
-import { stateFolders } from "./state-folders.ts";
+import { stateFolders } from "../system/state-folders.ts";
 import { openRealFolder, sweep } from "./sweep.ts";
-import { temporaryPrefix } from "./temporary-name.ts";
+import { temporaryPrefix } from "../system/temporary-name.ts";
 import { UndoObjects } from "./undo-objects.ts";
 import { readOwnText } from "../../own-files/read-own-file.ts";
 
-/** A change that was cut short and is left as it is, with why. */
+/** An interrupted change that is left alone, with the reason. */
 export interface LeftChange {
   readonly undo_id: string;
   readonly run_id: string;
@@ -30,35 +30,38 @@ export interface LeftChange {
   readonly why: string;
 }
 
-const CHANGED = "others have changed its files since";
-const OUTSIDE = "it reaches outside the roots of today";
+const CHANGED = "its files have changed since";
+const OUTSIDE = "it reaches outside the current roots";
 const UNSOUND = "its log is damaged";
 
 export interface Recovered {
-  /** How many changes were cut short and are in order now: whole, or gone. */
+  /** Number of interrupted changes that are now resolved: completed or rolled back. */
   readonly changes: number;
   readonly left: readonly LeftChange[];
 }
 
-/** Logs of processes that cannot be seen: with a change under way nobody pauses as long, without one nobody is in a hurry. */
+/**
+ * For logs of processes that cannot be seen: no process pauses this long during a change; a finished log can wait
+ * longer.
+ */
 const UNSEEN_UNFINISHED_MS = 60_000;
 const UNSEEN_IDLE_MS = 24 * 3_600_000;
 
 const PAUSE_MS = 5;
 
-/** `<id>@<owner>.jsonl`. What has another name is not ours. */
+/** `<id>@<owner>.jsonl`. Files with other names are ignored. */
 const LOG_NAME = /^undo_[0-9a-z]+@[^/]+\.jsonl$/;
 
 interface RecoveryPlace {
   readonly state_dir: string;
-  /** Judged as of today: a log says where tools were allowed then, or what somebody made up. */
+  /** The current workspace. A log is not trusted: it reflects earlier permissions, or may be forged. */
   readonly workspace: Places;
 }
 
 /**
- * Puts in order what processes left that are gone: a change that was cut short becomes whole or nothing, temporary
- * files go, locks are taken away. Changes of live processes are not touched. To be done before the first change; costs
- * one look into a folder when there is nothing to do.
+ * Cleans up after dead processes: interrupted changes are completed or rolled back, temporary files and locks are
+ * removed. Changes of live processes are not touched. Run it before the first change; with nothing to do, it costs one
+ * directory listing.
  */
 export async function recoverChanges(state_dir: string, workspace: Places): Promise<Recovered> {
   const { open, locks } = stateFolders(state_dir);
@@ -83,7 +86,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Several who find the same log wait for the one who is at it: none goes on before it is in order. */
+/** Processes that find the same log wait for the one that recovers it, and continue only after that. */
 async function recoverLog(name: string, place: RecoveryPlace): Promise<Recovered | undefined> {
   const { open, locks } = stateFolders(place.state_dir);
   const path = join(open, name);
@@ -91,7 +94,7 @@ async function recoverLog(name: string, place: RecoveryPlace): Promise<Recovered
   while (isLeftBehind(path)) {
     if (tryLockAnew(lock)) {
       try {
-        // Somebody may have been quicker between the look and the lock.
+        // Another process may have recovered it before this one got the lock.
         return isLeftBehind(path) ? await recoverLocked(path, place) : undefined;
       } finally {
         unlock(lock);
@@ -102,7 +105,7 @@ async function recoverLog(name: string, place: RecoveryPlace): Promise<Recovered
   return undefined;
 }
 
-/** Whether nobody writes the log any more. Not so where it was put away. */
+/** Whether the log's process is gone. False if the log was closed meanwhile. */
 function isLeftBehind(path: string): boolean {
   const life = lifeOf(parseLogName(path).owner);
   if (life === "alive") return false;
@@ -120,13 +123,13 @@ interface ChangeLine {
 
 interface LogState {
   readonly isUnsound: boolean;
-  /** Nothing, or the end of a last line that a power cut took, so that the next line begins anew. */
+  /** Empty, or a newline if a power loss truncated the last line, so that the next record starts on its own line. */
   readonly separator: string;
   readonly folders: readonly string[];
   readonly madeInVain: readonly string[];
   readonly packed: ReadonlyMap<string, Packed>;
   readonly unfinished: readonly ChangeLine[];
-  /** Inodes of files that were put back from the store, by undo_id and path. */
+  /** Inodes of files that were restored from the store, by undo_id and path. */
   readonly putBack: ReadonlyMap<string, string>;
 }
 
@@ -176,7 +179,7 @@ async function recoverLocked(path: string, { state_dir, workspace }: RecoveryPla
         : await putInOrder(change, staged, { contentOf, prefix, append, putBack: state.putBack });
     outcomes.push({ change, outcome });
   }
-  // Only now: backups are temporary files too, and temporary files keep folders from being removed.
+  // Sweep after the rollback, which needs the backups, and before folders are removed, which must be empty.
   sweep(readState(path).folders, prefix);
   const failed = outcomes.filter(({ outcome }) => outcome === "failed").flatMap(({ change }) => change.files);
   removeFolders([...state.madeInVain, ...failed.flatMap(({ folders_made = [] }) => folders_made)]);
@@ -196,7 +199,7 @@ async function finish(change: UndoRecord, { place, prefix, append }: Finishing):
   const hashes = new Set(change.files.flatMap(({ after }) => (isFileVersion(after) ? [after.sha256] : [])));
   const kept = openKept(place.state_dir, new UndoObjects(place.state_dir), hashes);
   let count = 0;
-  // Where temporary files may be is on record before one is made, as with any other change.
+  // As with any other change, the folder is recorded before a temporary file is created in it.
   const temporaryName = (folder: string): string => {
     append({ folder });
     return `${prefix}${RECOVERY_NUMBER + ++count}.tmp`;
@@ -208,7 +211,7 @@ async function finish(change: UndoRecord, { place, prefix, append }: Finishing):
   }
 }
 
-/** No process makes as many temporary files. */
+/** No process creates this many temporary files, so the names cannot collide. */
 const RECOVERY_NUMBER = 1_000_000_000;
 
 function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord, why: string): LeftChange {
@@ -216,12 +219,12 @@ function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord, why: strin
 }
 
 /**
- * Why nothing of a log may be replayed. All or nothing: a change that is half inside would be put back by half. The log
- * stays where it is, for a start with the roots that it belongs to.
+ * Why a log may not be replayed. All or nothing: a change that is only partly inside the roots would be rolled back
+ * only in part. The log stays open for a start with the roots that it belongs to.
  */
 function whyLeft(state: LogState, workspace: Places): string | undefined {
   if (state.isUnsound) return UNSOUND;
-  // A restore only ever removes a key.
+  // A restore may remove a key file, but never writes one.
   const files = state.unfinished.flatMap(({ change, restoring }) =>
     change.files.filter(({ real, after }) => !(restoring && after === null && isRemovableKey(real, workspace))),
   );
@@ -233,14 +236,14 @@ function whyLeft(state: LogState, workspace: Places): string | undefined {
   return places.every((real) => judgePlace(real, workspace) === undefined) ? undefined : OUTSIDE;
 }
 
-/** A log without a change under way only leaves temporary files behind: nothing to be told. */
+/** A log without an unfinished change leaves only temporary files behind: nothing to report. */
 function leftOf({ unfinished, isUnsound: damaged }: LogState, { id, why }: { id: string; why: string }): LeftChange[] {
   const told = unfinished.map(({ change }) => toldOf(change, why));
   if (told.length > 0 || !damaged) return told;
   return [{ undo_id: id, run_id: "unknown", tool_call_id: "unknown", files: [], why }];
 }
 
-/** Undefined where it was put away meanwhile. */
+/** Undefined if it was closed meanwhile. */
 function readIfThere(path: string): LogState | undefined {
   try {
     return readState(path);
@@ -250,7 +253,7 @@ function readIfThere(path: string): LogState | undefined {
   }
 }
 
-/** Innermost first, and only while they are empty. */
+/** Innermost first, and only if they are empty. */
 function removeFolders(folders: readonly string[]): void {
   for (const folder of [...new Set(folders)].sort().reverse()) {
     const above = openRealFolder(dirname(folder));
@@ -258,7 +261,7 @@ function removeFolders(folders: readonly string[]): void {
     try {
       rmdirSync(`${procPath(above)}/${basename(folder)}`);
     } catch {
-      // Not made yet, gone, or no longer empty and thus in use.
+      // Not created yet, already removed, or in use because it is not empty.
     } finally {
       closeSync(above);
     }
@@ -266,8 +269,8 @@ function removeFolders(folders: readonly string[]): void {
 }
 
 /**
- * Locks stay as long as there is a log of their owner: what they guard may be half done. The logs are looked for when
- * the owner is known to be gone, and can make none any more. Says whether there was anything to take away.
+ * Locks stay while a log of their owner is open: the files they guard may be half changed. The logs are listed only
+ * after the owner is known to be dead, so it cannot create another one. Returns whether any lock was removed.
  */
 function removeDeadLocks(state_dir: string, workspace: Places): boolean {
   const { open, locks } = stateFolders(state_dir);
@@ -277,7 +280,7 @@ function removeDeadLocks(state_dir: string, workspace: Places): boolean {
     return owner !== undefined && lifeOf(owner) === "gone" ? [{ path, owner }] : [];
   });
   if (dead.length === 0) return false;
-  // A log that is left as it is keeps no lock: whoever wants the files that are inside would wait for ever.
+  // A log that is left alone keeps no locks, or other processes would wait forever for its files inside the roots.
   const kept = namesIn(open).filter((name) => {
     const state = LOG_NAME.test(name) ? readIfThere(join(open, name)) : undefined;
     return state !== undefined && whyLeft(state, workspace) === undefined;

@@ -1,12 +1,12 @@
 import { lstatSync } from "node:fs";
 import type { FileVersion, RestoreItem } from "../../contract/undo.ts";
 import { isFileVersion, isSameContent, isSameVersion } from "../../contract/versions.ts";
-import { keyOf } from "../search/keys.ts";
+import { keyOf } from "../system/keys.ts";
 import { inodeOf, stateAt } from "./entry-state.ts";
 import type { EntryState } from "./entry-state.ts";
-import type { KeyFolders } from "./key-folders.ts";
+import type { KeyFolders } from "../system/key-folders.ts";
 
-/** The keys of all items that are restored together, and the folders that they are in. */
+/** The keys of all items restored together, and their folders. */
 interface Links {
   readonly keys: ReadonlySet<string>;
   readonly folders: KeyFolders;
@@ -16,7 +16,7 @@ export function linksAmong(items: readonly Pick<RestoreItem, "key" | "real">[], 
   return { keys: new Set(items.map(({ key, real }) => key ?? keyOf(real))), folders };
 }
 
-/** Whether there is nothing to do: content, mode and other names are as they were. */
+/** Whether nothing needs to be restored: content, mode and hard links are already as before. */
 export function isAsBefore(item: RestoreItem, now: EntryState, links: Links): boolean {
   const { to } = item;
   if (!isSameVersion(now.version, to) || isToStandAlone(item, now)) return false;
@@ -24,12 +24,12 @@ export function isAsBefore(item: RestoreItem, now: EntryState, links: Links): bo
   return to.linked.every((key) => {
     const at = links.folders.at(key);
     const stats = at === undefined ? undefined : lstatSync(at, { bigint: true, throwIfNoEntry: false });
-    if (stats === undefined) return !links.keys.has(key); // restored with this one, or gone for other reasons
+    if (stats === undefined) return !links.keys.has(key); // restored with this one, or removed otherwise
     return !stats.isFile() || inodeOf(stats) === now.file?.inode;
   });
 }
 
-/** A file that was its own, and became a name of another one that holds the same. */
+/** Whether a file without other hard links became a hard link of another file with the same content. */
 export function isToStandAlone({ from, to }: RestoreItem, { version, file }: EntryState): boolean {
   if (!isFileVersion(to) || !isFileVersion(from) || to.linked !== undefined || from.linked === undefined) return false;
   return isSameContent(to, version) && file !== undefined && file.links > 1;
@@ -40,7 +40,7 @@ interface Partner {
   readonly inode: string;
 }
 
-/** The file that a restored one is to be a name of. Undefined where it is that already, or where no other name holds the same. */
+/** The file that a restored one should be a hard link of. Undefined if it already is, or if no candidate matches. */
 export async function findPartner(key: string, to: FileVersion, folders: KeyFolders): Promise<Partner | undefined> {
   const at = to.linked === undefined ? undefined : folders.at(key);
   const own = at === undefined ? undefined : lstatSync(at, { bigint: true, throwIfNoEntry: false });

@@ -1,18 +1,18 @@
 import { closeSync } from "node:fs";
 import type { FileSide, PlannedFile } from "../../contract/context.ts";
 import type { Version } from "../../contract/undo.ts";
-import { readSpan } from "./bytes.ts";
+import { readSpan } from "../system/bytes.ts";
 import { openReadable } from "./entry-state.ts";
 import type { KeptReader } from "./kept-reader.ts";
-import type { KeyFolders } from "./key-folders.ts";
+import type { KeyFolders } from "../system/key-folders.ts";
 import type { RestoreStep } from "./restore-steps.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 
-/** Files that are shown with what they hold; the rest is shown by size. */
+/** Number of files shown with content; the rest is shown by size. */
 const SHOWN_FILES = 200;
 const SHOWN_BYTES = 1 << 20;
 
-/** What a person is shown of a restore before it is done. */
+/** The preview of a restore that the user sees before approving it. */
 export async function planOf(
   steps: readonly RestoreStep[],
   { folders, kept }: { readonly folders: KeyFolders; readonly kept: KeptReader },

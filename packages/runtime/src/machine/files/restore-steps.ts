@@ -1,20 +1,20 @@
 import { closeSync, constants, fchmodSync, fchownSync, lchownSync, linkSync, lstatSync, mkdirSync } from "node:fs";
 import { openSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from "node:fs";
 import type { FileVersion, LinkVersion, RestoreItem, Version } from "../../contract/undo.ts";
-import { decodeKey, folderOf, keyOf, systemPath } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf, systemPath } from "../system/keys.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { inodeOf, isSameButTouched } from "./entry-state.ts";
 import type { EntryState } from "./entry-state.ts";
-import { chmodEntry, identityOf } from "./handle.ts";
+import { chmodEntry, identityOf } from "../system/handle.ts";
 import type { KeptReader } from "./kept-reader.ts";
-import type { KeyFolders } from "./key-folders.ts";
-import { giveTo, removeNew } from "./new-files.ts";
+import type { KeyFolders } from "../system/key-folders.ts";
+import { giveTo, removeNew } from "../system/new-files.ts";
 import { findPartner, isToStandAlone } from "./restore-links.ts";
-import { Syncs } from "./syncs.ts";
-import { isSystemError, reasonOf } from "./system-error.ts";
+import { Syncs } from "../system/syncs.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
 import { isFileVersion, isSameContent } from "../../contract/versions.ts";
 
-/** One path that is not as it was. */
+/** One path that differs from its old state. */
 export interface RestoreStep {
   readonly item: RestoreItem;
   readonly key: string;
@@ -24,9 +24,9 @@ export interface RestoreStep {
 export interface StepProblem {
   readonly key: string;
   readonly path: string;
-  /** A clause. */
+  /** A clause for a message. */
   readonly why: string;
-  /** Others use the folder by now: it stays, and that is no failure. */
+  /** The folder now contains other files: it stays, which does not count as a failure. */
   readonly is_of_use: boolean;
 }
 
@@ -38,15 +38,15 @@ export interface StepOptions {
 
 type Path = string | Buffer;
 
-/** Descriptors that wait to be synced are open ones, and a process may have only so many. */
+/** Descriptors waiting for fsync stay open, and the number of open descriptors per process is limited. */
 const MAX_WAITING = 128;
-/** Others get a turn this often. */
+/** Yields to the event loop at this interval. */
 const TURN_MS = 8;
 
 /**
- * What is in the way goes first, innermost folders last; then folders, outermost first; then files and links, each in
- * one step; then the modes of folders, innermost first, since a closed one lets nobody in. What one step cannot do is
- * told and keeps no other from being done.
+ * Order: remove obstructing entries, folders after their contents; create folders, outermost first; restore files and
+ * links, each atomically; set folder modes, innermost first, since a restrictive mode could block access. A failed step
+ * is reported and does not stop the others.
  */
 export async function applySteps(steps: readonly RestoreStep[], options: StepOptions): Promise<readonly StepProblem[]> {
   const applying = new Applying(options);
@@ -74,13 +74,13 @@ function innermostFirst(steps: readonly RestoreStep[]): RestoreStep[] {
   return [...steps].sort((one, other) => other.key.length - one.key.length);
 }
 
-/** The message is a clause. */
+/** The error message is a clause for another message. */
 class CannotRestore extends Error {}
 
-const CHANGED = "it was changed while the change was undone";
-const NO_FOLDER = "its folder is missing, or something else took its place";
+const CHANGED = "it was changed during the undo";
+const NO_FOLDER = "its folder is missing or was replaced";
 
-/** A folder that others have put files into. */
+/** A folder that contains files of other processes. */
 class IsOfUse extends CannotRestore {}
 
 class Applying {
@@ -95,7 +95,7 @@ class Applying {
     this.#options = options;
   }
 
-  /** A step whose folder is missing has nothing to remove or to make there; the folder's own step has failed then. */
+  /** Skips a step whose folder is missing: the folder's own step has already failed. */
   async eachAt(steps: readonly RestoreStep[], work: (step: RestoreStep, at: Path) => void): Promise<void> {
     await this.each(steps, (step) => {
       const at = this.#options.folders.at(step.key);
@@ -120,7 +120,7 @@ class Applying {
     this.#changedFolders.add(folderOf(key));
   }
 
-  /** One that is still of use to others stays. */
+  /** A folder that still contains other files stays. */
   removeFolder({ key }: RestoreStep, at: Path): void {
     const { folders } = this.#options;
     try {
@@ -144,21 +144,21 @@ class Applying {
 
   put({ item, now, key }: RestoreStep): void {
     if (item.to === null || item.to.kind === "folder" || item.to.kind === "other") return;
-    // Only its mode differs, or which other names it has.
+    // Only its mode or its hard links differ.
     if (isFileVersion(item.to) && isSameContent(item.to, now.version) && !isToStandAlone(item, now)) return;
-    // Folders that nobody put on record are made as any program makes them.
+    // Parent folders without a record get the default mode.
     const at = this.#options.folders.makeAbove(key);
     if (at === undefined) throw new CannotRestore(NO_FOLDER);
     const { to } = item;
     this.#replace(key, at, (temporary) => {
       if (to.kind === "link") makeLink(temporary, to);
       else this.#writeFile(temporary, to);
-      // Folders in the way are gone by now, and what was removed with them.
+      // Obstructing folders and their contents were removed in an earlier step.
       if (now.version?.kind !== "folder") this.#assertSame(at, now);
     });
   }
 
-  /** In one step: what `make` put at a temporary name takes the place of what is there. */
+  /** Atomic: `make` creates the entry at a temporary name, which then replaces the current one. */
   #replace(key: string, at: Path, make: (temporary: Path) => void): void {
     const temporary = this.#temporaryFor(key);
     try {
@@ -180,7 +180,7 @@ class Applying {
     }
   }
 
-  /** Makes a file one with its other names again, in one step. */
+  /** Makes a file a hard link of its other names again, atomically. */
   async link(step: RestoreStep): Promise<void> {
     const { key, item } = step;
     const { folders } = this.#options;
@@ -197,7 +197,7 @@ class Applying {
     });
   }
 
-  /** Folders that a file tool made for a file go with it, where nothing else is in them. */
+  /** Removes the folders that a file tool created for a file, if they are empty. */
   removeEmptied({ item }: RestoreStep): void {
     if (item.to !== null) return;
     for (const folder of item.folders) {
@@ -209,7 +209,7 @@ class Applying {
         this.#options.folders.forget(key);
         this.#changedFolders.add(folderOf(key));
       } catch {
-        return; // not empty, so it is of use
+        return; // not empty, so still in use
       }
     }
   }
@@ -242,7 +242,7 @@ class Applying {
     }
   }
 
-  /** A folder whose owner may not change it is opened for the time being. */
+  /** Temporarily unlocks a folder whose mode denies its owner changes. */
   #withAccess(key: string, work: () => void): void {
     try {
       work();
@@ -257,12 +257,12 @@ class Applying {
     const stats = lstatSync(at, { bigint: true, throwIfNoEntry: false });
     const now = stats === undefined ? null : identityOf(stats);
     if (now === identity) return;
-    // Its time is our own where another name of the file went before it, or where it had to be opened to be read.
+    // The undo itself changed the ctime if it removed another hard link of the file, or had to make the file readable.
     const isOwnTime = isFileVersion(version) && ((file?.links ?? 1) > 1 || (version.mode & 0o400) === 0);
     if (!isOwnTime || !isSameButTouched(now, identity)) throw new CannotRestore(CHANGED);
   }
 
-  /** In its own folder, so that it is on the same file system. */
+  /** In the same folder, and so on the same file system. */
   #temporaryFor(key: string): Path {
     const folder = folderOf(key);
     const name = this.#options.log.temporaryName(decodeKey(folder), "tmp");

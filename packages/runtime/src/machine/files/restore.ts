@@ -3,35 +3,35 @@ import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
-import { keyOf } from "../search/keys.ts";
+import { keyOf } from "../system/keys.ts";
 import type { ChangeParts } from "./attempt.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { EntryState } from "./entry-state.ts";
 import { stateOf } from "./entry-state.ts";
 import { keepEntries } from "./keep-entries.ts";
 import type { KeptReader } from "./kept-reader.ts";
-import { KeyFolders } from "./key-folders.ts";
+import { KeyFolders } from "../system/key-folders.ts";
 import { isAsBefore, linksAmong } from "./restore-links.ts";
 import { planOf } from "./restore-preview.ts";
 import { applySteps } from "./restore-steps.ts";
 import type { RestoreStep, StepProblem } from "./restore-steps.ts";
-import { Syncs } from "./syncs.ts";
+import { Syncs } from "../system/syncs.ts";
 import { isFileVersion, isSameContent } from "../../contract/versions.ts";
 
 export interface RestoreParts extends ChangeParts {
   readonly workspace: WorkspaceContext;
-  /** Old contents by hash: all that are wanted are looked up at once. */
+  /** Old contents by hash; all needed hashes are looked up at once. */
   readonly openKept: (hashes: ReadonlySet<string>) => KeptReader;
 }
 
 const MAX_NAMED = 20;
-/** Others get a turn this often. */
+/** Yields to the event loop at this interval. */
 const TURN_MS = 8;
 
 /**
- * Brings every item from what it is expected to be to what it was: files, links and folders with their modes. All items
- * are compared first, and one that is not as expected keeps all of them as they are. What is there now is kept before
- * it changes, so the restore can be undone like any change; one that is cut short is finished by the next start.
+ * Restores every item from its expected current state to its old state: files, links and folders with their modes. All
+ * items are compared first; if one is not as expected, nothing changes. The current content is stored first, so the
+ * restore itself can be undone; the next start completes an interrupted restore.
  */
 export async function restore(
   parts: RestoreParts,
@@ -82,7 +82,7 @@ interface Examining {
   readonly request: RestoreRequest;
 }
 
-/** What there is to do: nothing for items that are as before already. Throws `Stale`. */
+/** The steps needed; none for items that are already restored. Throws `Stale`. */
 async function examine(
   items: readonly RestoreItem[],
   { folders, parts, request }: Examining,
@@ -115,13 +115,13 @@ async function examine(
 function isAsExpected({ from, to }: RestoreItem, now: EntryState): boolean {
   const { version } = now;
   if (isContentOf(from, now)) return true;
-  // A folder that others made, or removed, meanwhile does not keep what was in it from being restored.
+  // A folder that another process created or removed meanwhile does not prevent restoring its contents.
   if (from === null && to?.kind === "folder" && version?.kind === "folder") return true;
   if (from?.kind === "folder" && to === null && version === null) return true;
   return false;
 }
 
-/** Also by what stood for the content where it could not be read. */
+/** Also compares the substitute hash recorded for content that could not be read. */
 function isContentOf(recorded: RestoreItem["from"], { version, file }: EntryState): boolean {
   if (file !== undefined && isFileVersion(recorded) && recorded.sha256 === file.rough) return true;
   return isSameContent(version, recorded);
@@ -141,7 +141,7 @@ function hashesOf(steps: readonly RestoreStep[]): ReadonlySet<string> {
   return new Set(steps.flatMap(({ item: { to } }) => (isFileVersion(to) ? [to.sha256] : [])));
 }
 
-/** Checked for all items before the first one changes. */
+/** Runs for all items before the first one changes. */
 function refuseLost(steps: readonly RestoreStep[], kept: KeptReader): void {
   const needsContent = ({ item: { to }, now }: RestoreStep): boolean =>
     isFileVersion(to) && !isSameContent(to, now.version);
@@ -153,7 +153,7 @@ function refuseLost(steps: readonly RestoreStep[], kept: KeptReader): void {
   const [first] = lost;
   if (first === undefined) return;
   const { path, not_kept } = first.item;
-  const why = not_kept ? "it could not be kept" : "it is no longer kept";
+  const why = not_kept ? "it could not be stored" : "it is no longer stored";
   const more = lost.length > 1 ? ` (and ${lost.length - 1} more)` : "";
   throw new ToolError("NotFound", `Cannot restore the old content of "${path}"${more}: ${why}; nothing was restored`, {
     path,
@@ -183,7 +183,7 @@ async function carryOut(steps: readonly RestoreStep[], context: CarryingOut): Pr
   }
 }
 
-/** What is there now, and what is to be, is on the disk before the first of it changes. */
+/** Current and target state are durable before the first path changes. */
 async function record(
   steps: readonly RestoreStep[],
   log: ChangeLog,
@@ -197,7 +197,7 @@ async function record(
     const files = steps.map((step) =>
       not_kept.has(step.key) ? { ...changedBy(step), not_kept: true as const } : changedBy(step),
     );
-    // Its id comes after that of the log: see `findRecords`.
+    // The id is made after the log's id: see `findRecords`.
     const change = { undo_id: makeId("undo", now), run_id, tool_call_id, ts: new Date(now).toISOString(), files };
     log.append({ change, staged: [], packed, restoring: true });
     log.pack.told(packed);

@@ -1,6 +1,6 @@
 import type { LogLine } from "./change-log.ts";
 
-/** Whether a line of a log has the shape of one that we write. Logs are replayed, so a damaged one must not be believed. */
+/** Whether a log line has a valid shape. Logs are replayed, so a damaged line must be rejected. */
 export function isSoundLine(line: unknown): line is LogLine {
   if (!isObject(line)) return false;
   return Object.entries(line).every(([key, value]) => !Object.hasOwn(SHAPES, key) || SHAPES[key]?.(value) === true);
@@ -9,7 +9,7 @@ export function isSoundLine(line: unknown): line is LogLine {
 type Shape = (value: unknown) => boolean;
 
 const SHA256 = /^[0-9a-f]{64}$/;
-/** The name of a temporary file: nothing that leads to another folder. */
+/** The name of a temporary file: never a path into another folder. */
 const BACKUP = /^\.autonous-[^/\0]+$/;
 
 // oxfmt-ignore
@@ -36,7 +36,7 @@ function isChangedFile(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { real, path, key, before = null, after = null, folders_made = [] } = value;
   if (typeof real !== "string" || !isText(path) || !isListOf(folders_made, isText)) return false;
-  // Places are judged by `real` and opened by `key`: one that says something else would get around that.
+  // Access is checked by `real` but opened by `key`: different values would bypass the check.
   if (key !== undefined && (typeof key !== "string" || Buffer.from(key, "latin1").toString("utf8") !== real))
     return false;
   return [before, after].every((each) => each === null || isVersion(each));
@@ -66,7 +66,7 @@ function isPacked(value: unknown): boolean {
   return isObject(value) && isHash(value["sha256"]) && isCount(value["at"]) && isCount(value["size"]);
 }
 
-/** A large file is told apart by its inode, size and time. */
+/** A large file is identified by inode, size and time. */
 function isContent(value: unknown): boolean {
   return isHash(value) || (typeof value === "string" && /^identity:[0-9:]+$/.test(value));
 }

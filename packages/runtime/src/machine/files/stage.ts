@@ -4,24 +4,24 @@ import type { BigIntStats } from "node:fs";
 import type { FileChange } from "../../contract/context.ts";
 import type { ChangedFile, FileVersion } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { hashPieces, writeAll } from "./bytes.ts";
+import { hashPieces, writeAll } from "../system/bytes.ts";
 import type { ChangeLog } from "./change-log.ts";
-import { ChangedMeanwhile } from "./changed-meanwhile.ts";
-import { procPath } from "./handle.ts";
+import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { procPath } from "../system/handle.ts";
 import { PACKED_BYTES } from "./pack.ts";
 import type { Packed } from "./pack.ts";
-import { doing, isSystemError, reasonOf } from "./system-error.ts";
-import type { Syncs } from "./syncs.ts";
-import type { Target } from "./target.ts";
+import { doing, isSystemError, reasonOf } from "../system/system-error.ts";
+import type { Syncs } from "../system/syncs.ts";
+import type { Target } from "../system/target.ts";
 import type { UndoObjects } from "./undo-objects.ts";
 
-/** One file that is ready to change: its new content lies beside it, its old content is kept. */
+/** One file that is ready to change: its new content is in a temporary file beside it, its old content is stored. */
 export interface Staged {
   readonly target: Target;
   readonly before: FileVersion | null;
   readonly after: FileVersion | null;
   readonly not_kept: boolean;
-  /** Where the new content is; null where the file is to go. */
+  /** Path of the new content; null if the file is to be removed. */
   readonly temporary: string | null;
   readonly after_inode: string | null;
 }
@@ -31,15 +31,15 @@ export interface StageOptions {
   readonly objects: UndoObjects;
   readonly syncs: Syncs;
   readonly signal: AbortSignal;
-  /** Old contents above it are not kept. */
+  /** Larger old contents are not stored. */
   readonly keep_limit_bytes: number;
-  /** Old contents that lie in the log's pack. */
+  /** Old contents in the log's pack. */
   readonly packed: Packed[];
-  /** Told of each temporary file before it is made, so that it can be removed whatever happens then. */
+  /** Called before each temporary file is created, so that it can be removed in any case. */
   readonly onTemporary: (target: Target, name: string) => void;
 }
 
-/** Gets a change ready without changing anything. Undefined where the file is already what it is to be. */
+/** Prepares a change without changing the file. Undefined if the file already has the wanted content. */
 export async function stage(target: Target, change: FileChange, options: StageOptions): Promise<Staged | undefined> {
   if (target.stats !== undefined) doing("change", target.path, () => accessSync(target.at(), constants.W_OK));
   if ("remove" in change) return await stageRemoval(target, options);
@@ -62,7 +62,7 @@ async function stageRemoval(target: Target, options: StageOptions): Promise<Stag
   return { target, before, after: null, not_kept, temporary: null, after_inode: null };
 }
 
-/** A file that is not to be held in memory is copied, or shared where the file system can, and the copy is added to. */
+/** Copies a file that is too large for memory (by reflink if possible) and appends to the copy. */
 async function stageLongAppend(target: Target, added: Uint8Array, options: StageOptions): Promise<Staged | undefined> {
   if (added.length === 0 || target.facts === null) return undefined;
   const { size, mode } = target.facts;
@@ -71,7 +71,7 @@ async function stageLongAppend(target: Target, added: Uint8Array, options: Stage
   await target.use((from) => clone(procPath(from), path));
   const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
   options.syncs.add(fd);
-  // What was copied is what is kept and what is told: the file itself may have gone on changing.
+  // The copy is what gets stored and reported: the file itself may have changed since.
   if (fstatSync(fd).size !== size) throw new ChangedMeanwhile(target.path);
   const sum = await hashPieces(fd, options.signal);
   const before = { sha256: sum.copy().digest("hex"), size, mode };
@@ -89,7 +89,7 @@ async function versionOf(target: Target): Promise<FileVersion | null> {
   return { sha256, size: target.facts.size, mode: target.facts.mode };
 }
 
-/** Keeps what takes the change back. True where the old content is too large for that. */
+/** Stores the old content for undo. True if it is too large to store. */
 async function keepOld(target: Target, before: FileVersion | null, options: StageOptions): Promise<boolean> {
   if (before === null) return false;
   if (before.size > options.keep_limit_bytes) return true;
@@ -106,7 +106,7 @@ async function keepOld(target: Target, before: FileVersion | null, options: Stag
   return false;
 }
 
-/** Without what takes it back nothing is changed. */
+/** Nothing is changed unless its undo data is stored. */
 async function keeping<T>({ path }: Target, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -114,7 +114,7 @@ async function keeping<T>({ path }: Target, work: () => Promise<T>): Promise<T> 
     if (!isSystemError(error)) throw error;
     throw new ToolError(
       "IOError",
-      `Cannot change "${path}": what takes the change back could not be kept (${reasonOf(error)})`,
+      `Cannot change "${path}": its undo data could not be stored (${reasonOf(error)})`,
       { path, reason: (error as NodeJS.ErrnoException).code },
       error,
     );
@@ -134,7 +134,7 @@ interface Made {
 
 async function makeTemporary(target: Target, options: TemporaryOptions): Promise<Made> {
   const name = newTemporary(target, options);
-  // A new file gets the mode that any program's new file gets; one that replaces another is nobody's to read till then.
+  // A new file gets the default mode; a replacement stays private until it gets the mode of the old file.
   const mode = target.stats === undefined && options.mode === undefined ? 0o666 : 0o600;
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   const fd = doing("change", target.path, () => openSync(target.at(name), flags, mode));
@@ -149,21 +149,21 @@ function newTemporary(target: Target, options: StageOptions): string {
   return name;
 }
 
-/** Gives a new file the owner and mode of the one that it replaces. */
+/** Gives a new file the owner and mode of the file it replaces. */
 function takeOver(
   fd: number,
   { stats, mode }: { stats: BigIntStats | undefined; mode: number | undefined },
 ): { readonly mode: number; readonly after_inode: string } {
   const own = fstatSync(fd, { bigint: true });
   const wanted = mode ?? (stats === undefined ? undefined : Number(stats.mode & 0o7777n));
-  // First the owner: giving a file away takes its set-user-id bit.
+  // Owner first: changing the owner clears the set-user-id bit.
   const isOwnerKept = stats === undefined || (stats.uid === own.uid && stats.gid === own.gid) || giveTo(fd, stats);
   if (wanted !== undefined) fchmodSync(fd, isOwnerKept ? wanted : wanted & 0o777);
   const now = wanted === undefined ? Number(own.mode & 0o7777n) : isOwnerKept ? wanted : wanted & 0o777;
   return { mode: now, after_inode: String(own.ino) };
 }
 
-/** False where this process may not: the file then becomes its own, as with any editor. */
+/** False if this process lacks permission: it stays the owner, as with any editor. */
 function giveTo(fd: number, { uid, gid }: BigIntStats): boolean {
   try {
     fchownSync(fd, Number(uid), Number(gid));

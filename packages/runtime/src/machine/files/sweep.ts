@@ -1,23 +1,22 @@
 import { closeSync, readdirSync, unlinkSync } from "node:fs";
-import { openFolder, procPath, realBytesOf } from "./handle.ts";
+import { openFolder, procPath, realBytesOf } from "../system/handle.ts";
 
 /**
- * Opens a folder by the real path that it had. Undefined where it is gone, or something else is there now: what a link
- * leads to is none of ours.
+ * Opens a folder by its recorded real path. Undefined if it is gone or was replaced: a link there must not be followed.
  */
 export function openRealFolder(real: string): number | undefined {
   let fd: number;
   try {
     fd = openFolder(real);
   } catch {
-    return undefined; // gone, replaced, or closed to us: either way there is nothing to be done in it
+    return undefined; // gone, replaced or not accessible: nothing to sweep
   }
   if (realBytesOf(fd) === Buffer.from(real).toString("latin1")) return fd;
   closeSync(fd);
   return undefined;
 }
 
-/** Removes what begins with the prefix in these folders. */
+/** Removes the files whose names begin with the prefix in these folders. */
 export function sweep(folders: readonly string[], prefix: string): void {
   for (const folder of new Set(folders)) {
     const fd = openRealFolder(folder);
@@ -34,6 +33,6 @@ function remove(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Somebody else removed it, or it may not be removed by us: it stays what it is, a file of an odd name.
+    // Another process removed it, or permission is denied: then the temporary file stays.
   }
 }

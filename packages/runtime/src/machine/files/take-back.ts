@@ -1,18 +1,18 @@
 import { closeSync, constants, fchmodSync, fchownSync, fsyncSync, lstatSync, openSync, renameSync } from "node:fs";
 import { rmdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
-import { decodeKey, folderOf, keyOf, nameOf, systemPath } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf, nameOf, systemPath } from "../system/keys.ts";
 import type { ChangeLogs } from "./change-log.ts";
-import type { KeptContents } from "../watch/kept-contents.ts";
-import { FolderToRead } from "../watch/read-entry.ts";
-import { giveTo, removeNew } from "./new-files.ts";
-import { isSystemError, reasonOf } from "./system-error.ts";
-import type { Facts, TreeEntry } from "../watch/tree-entry.ts";
+import type { KeptContents } from "../tree/kept-contents.ts";
+import { FolderToRead } from "../tree/read-entry.ts";
+import { giveTo, removeNew } from "../system/new-files.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
+import type { Facts, TreeEntry } from "../tree/tree-entry.ts";
 
-/** Something that a command may not make or change unasked, and did. */
+/** A path that a command created or changed although that needs approval. */
 export interface Intruder {
-  /** Its real path, one character a byte. */
+  /** Its real path, one character per byte. */
   readonly key: string;
-  /** What was there before. Undefined where nothing was, or a folder. */
+  /** The previous entry. Undefined if nothing existed, or it was a folder. */
   readonly before: TreeEntry | undefined;
   readonly after: TreeEntry;
 }
@@ -20,21 +20,21 @@ export interface Intruder {
 export interface TakenBack {
   readonly intruder: Intruder;
   readonly outcome: "restored" | "removed" | "stays";
-  /** Why it stays: a clause. */
+  /** Why it could not be reverted: a clause. */
   readonly problem?: string;
 }
 
 export interface TakeBackOptions {
   readonly contents: KeptContents;
-  /** Keys of folders that were not there before: they go where they are empty then. */
+  /** Keys of folders that did not exist before: removed afterwards if empty. */
   readonly folders_made: readonly string[];
-  /** The root that a key lies in. */
+  /** The root that contains a key. */
   readonly rootOf: (key: string) => string;
 }
 
 /**
- * What was not there is removed, innermost folders first; what was is put back in one step. It is done by descriptor, in
- * the very folder that was looked at, and leaves nothing behind when it is cut short: temporary files are on record.
+ * Removes entries that did not exist before, innermost folders first, and restores the others atomically. Works by
+ * descriptor in the folder that was examined. An interruption leaves nothing behind: temporary files are recorded.
  */
 // oxlint-disable-next-line typescript/require-await -- see docs/decisions/0004
 export async function takeBack(
@@ -46,7 +46,7 @@ export async function takeBack(
   const added = intruders.filter(({ before }) => before === undefined);
   const removed = added.filter((each) => !isFolder(each)).map((each) => tell(each, "removed", unlinkSync));
   const around = foldersAround(intruders);
-  // Longest first, so that a folder comes after all that was in it.
+  // Longest first, so that a folder comes after its contents.
   const made = options.folders_made.filter((key) => around.has(key)).sort((one, other) => other.length - one.length);
   for (const key of made) removeIfEmpty(key);
   const emptied = added.filter(isFolder).map((each) => tell(each, "removed", assertGone));
@@ -56,7 +56,7 @@ export async function takeBack(
   return [...removed, ...emptied, ...restored];
 }
 
-/** The keys of the intruders, and of all folders above them. */
+/** The keys of the intruders and of all their parent folders. */
 function foldersAround(intruders: readonly Intruder[]): ReadonlySet<string> {
   const around = new Set<string>();
   for (const { key } of intruders) {
@@ -67,7 +67,7 @@ function foldersAround(intruders: readonly Intruder[]): ReadonlySet<string> {
 
 type Path = string | Buffer;
 
-/** Does it in the folder of the intruder, and says how it went. */
+/** Runs the work in the intruder's folder and returns the outcome. */
 function tell(
   intruder: Intruder,
   outcome: "restored" | "removed",
@@ -77,7 +77,7 @@ function tell(
   try {
     const at = folder.at(nameOf(intruder.key));
     if (at === undefined && outcome === "removed") assertGone(systemPath(intruder.key));
-    else if (at === undefined) throw new CannotTakeBack("its folder is not there any more");
+    else if (at === undefined) throw new CannotTakeBack("its folder no longer exists");
     else work(at, folder);
     return { intruder, outcome };
   } catch (error) {
@@ -96,7 +96,7 @@ function removeIfEmpty(key: string): void {
     const at = folder.at(nameOf(key));
     if (at !== undefined) rmdirSync(at);
   } catch {
-    // Something else is in it, so it is of use; or it is gone already.
+    // Not empty, or already removed.
   } finally {
     folder.close();
   }
@@ -104,10 +104,10 @@ function removeIfEmpty(key: string): void {
 
 function assertGone(at: Path): void {
   if (lstatSync(at, { throwIfNoEntry: false }) !== undefined)
-    throw new CannotTakeBack("something else is in it, or in its place");
+    throw new CannotTakeBack("it is not empty, or was replaced");
 }
 
-/** The message is a clause. */
+/** The error message is a clause for another message. */
 class CannotTakeBack extends Error {}
 
 interface RestoreOptions extends TakeBackOptions {
@@ -119,9 +119,9 @@ function restore(at: Path, folder: FolderToRead, { intruder, logs, contents, roo
   const { key, before } = intruder;
   const content = before?.sha256 === undefined ? undefined : contents.read(before.sha256);
   if (before?.kind === "link" ? before.target === undefined : content === undefined) {
-    throw new CannotTakeBack("what was there before was not kept");
+    throw new CannotTakeBack("its earlier content was not stored");
   }
-  // The record of folders to sweep is text: where that cannot name the folder, the root does as well.
+  // Folders to sweep are recorded as text. If the folder's name is not valid UTF-8, use the root instead.
   const folderKey = folderOf(key);
   const isText = keyOf(decodeKey(folderKey)) === folderKey;
   const root = new FolderToRead(keyOf(rootOf(key)));
@@ -129,7 +129,7 @@ function restore(at: Path, folder: FolderToRead, { intruder, logs, contents, roo
   try {
     const name = log.temporaryName(isText ? decodeKey(folderKey) : rootOf(key), "tmp");
     const temporary = isText ? folder.at(name) : root.at(name);
-    if (temporary === undefined) throw new CannotTakeBack("its folder is not there any more");
+    if (temporary === undefined) throw new CannotTakeBack("its folder no longer exists");
     try {
       if (before?.kind === "link") symlinkSync(systemPath(before.target ?? ""), temporary);
       else if (before !== undefined && content !== undefined) writeNew(temporary, content, before);

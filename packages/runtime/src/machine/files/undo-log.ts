@@ -7,20 +7,20 @@ import { findLogs, readLog } from "./undo-logs.ts";
 import type { UndoObjects } from "./undo-objects.ts";
 import { recordsIn } from "./undo-records.ts";
 
-/** Reads the logs of all processes that work, or worked, with a state folder. */
+/** Reads the logs of all current and earlier processes of a state folder. */
 export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog {
   return {
     // oxlint-disable-next-line typescript/require-await -- see docs/decisions/0004
     async find(target) {
       const records = findRecords(state_dir, target);
       const [name, id] = "undo_id" in target ? ["undo_id", target.undo_id] : ["run_id", target.run_id];
-      // A run that could only be taken back in part is not: what is left of it can be, one change at a time.
+      // A run with pruned changes is not undone in part; its remaining changes can be undone one at a time.
       const pruned = records.length > 0 && "undo_id" in target ? [] : findPruned(state_dir, id);
       if (pruned.length > 0) throw noLongerKept(id, pruned, records);
       if (records.length > 0) return records;
-      throw new ToolError("NotFound", `Cannot find the change of ${name} "${id}": there is none on record`, {
+      throw new ToolError("NotFound", `Cannot find the change of ${name} "${id}": not found in the undo log`, {
         [name]: id,
-        hint: "The result of a call that changed something names its undo_id; give that, or the id of a run.",
+        hint: "Pass the undo_id from the result of the call that made the change, or a run id.",
       });
     },
     content(sha256) {
@@ -37,12 +37,12 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
 function noLongerKept(id: string, pruned: readonly FoundPruned[], kept: readonly UndoRecord[]): ToolError {
   const [{ pruned_at, setting, ts, paths, files }] = pruned as readonly [FoundPruned];
   const more = files > paths.length ? ` and ${files - paths.length} more` : "";
-  const what = paths.length === 0 ? "what was done" : `${paths.map((path) => `"${path}"`).join(", ")}${more}`;
+  const what = paths.length === 0 ? "no paths recorded" : `${paths.map((path) => `"${path}"`).join(", ")}${more}`;
   const which =
     pruned.length === 1 && kept.length === 0
-      ? `it was made on ${ts} (${what}) and`
-      : `${pruned.length} of its ${pruned.length + kept.length} changes, the last one on ${ts} (${what}),`;
-  const message = `Cannot take back "${id}": ${which} can no longer be taken back: pruned on ${pruned_at} by ${setting}`;
+      ? `it was made on ${ts} (${what}) and was`
+      : `${pruned.length} of its ${pruned.length + kept.length} changes, the last one on ${ts} (${what}), were`;
+  const message = `Cannot undo "${id}": ${which} pruned on ${pruned_at} by ${setting}`;
   const still = kept.map(({ undo_id }) => undo_id);
   return new ToolError("NotFound", message, {
     pruned_at,
@@ -52,7 +52,7 @@ function noLongerKept(id: string, pruned: readonly FoundPruned[], kept: readonly
     hint:
       still.length === 0
         ? "Changes are kept for AUTONOUS_KEEP_UNDO_DAYS; look for the old content elsewhere, such as in version control."
-        : `What is still kept can be taken back one by one, newest first: ${still.join(", ")}.`,
+        : `The remaining changes can be undone one by one, newest first: ${still.join(", ")}.`,
   });
 }
 
@@ -60,7 +60,7 @@ function findRecords(state_dir: string, target: UndoTarget): UndoRecord[] {
   const records = new Map<string, UndoRecord>();
   const id = "undo_id" in target ? target.undo_id : target.run_id;
   for (const log of findLogs(state_dir)) {
-    // Ids sort by time, and a log is named by one that is older than all in it.
+    // Ids sort by time, and the id of a log is older than all ids in it.
     if ("undo_id" in target && log.id > id) continue;
     const text = readLog(state_dir, log);
     if (!text.includes(JSON.stringify(id))) continue;

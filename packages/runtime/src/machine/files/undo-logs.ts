@@ -1,16 +1,16 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { closedPath, parseLogName } from "./change-log.ts";
-import { stateFolders } from "./state-folders.ts";
+import { stateFolders } from "../system/state-folders.ts";
 import { readOwnText } from "../../own-files/read-own-file.ts";
 
-/** A log of some process that works, or worked, with a state folder. */
+/** A log of a current or earlier process of a state folder. */
 export interface FoundLog {
   readonly id: string;
   readonly path: string;
 }
 
-/** Newest first. Open logs are looked for first: one that is put away meanwhile is then found in its new place. */
+/** Newest first. Open logs are listed first: a log that is closed meanwhile is then found in its new folder. */
 export function findLogs(state_dir: string): FoundLog[] {
   const { open, closed } = stateFolders(state_dir);
   const paths = new Map<string, string>();

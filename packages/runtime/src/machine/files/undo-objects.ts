@@ -1,26 +1,27 @@
 import { hash } from "node:crypto";
 import { constants, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { AT_ONCE_BYTES, hashPieces, readPieces, readSpan, writeAll } from "./bytes.ts";
-import { prunedFolders, stateFolders } from "./state-folders.ts";
-import type { Syncs } from "./syncs.ts";
+import { AT_ONCE_BYTES, hashPieces, readPieces, readSpan, writeAll } from "../system/bytes.ts";
+import { prunedFolders, stateFolders } from "../system/state-folders.ts";
+import type { Syncs } from "../system/syncs.ts";
 import { readOwnFile } from "../../own-files/read-own-file.ts";
 
 const SHA256 = /^[0-9a-f]{64}$/;
 
 export interface PutOptions {
-  /** Gets what has to be synced before the content counts as kept. */
+  /** Collects descriptors that must be synced before the content counts as stored. */
   readonly syncs: Syncs;
   readonly signal: AbortSignal;
 }
 
 /**
- * Old contents that are too large for a pack, each kept once under its hash. They are written in place: whoever writes the same hash writes the same
- * bytes, so two writers do each other no harm, and what a crash left torn is noticed by its hash and written again.
+ * Old contents that are too large for a pack, each stored once under its hash. They are written in place: two writers
+ * of one hash write the same bytes, so they cannot conflict; a file torn by a crash fails the hash check and is
+ * rewritten.
  */
 export class UndoObjects {
   readonly #folder: string;
-  /** Contents that nobody seemed to need: a change that came to rely on one meanwhile still finds it. */
+  /** Contents marked for removal: a change that came to rely on one meanwhile still finds it here. */
   readonly #condemned: string;
 
   constructor(state_dir: string) {
@@ -36,7 +37,7 @@ export class UndoObjects {
     if (size > content.length) ftruncateSync(fd, content.length);
   }
 
-  /** The same from an open file, in constant memory. False where that file does not have this hash (any more). */
+  /** Like `put`, from an open file in constant memory. False if the file does not (or no longer) have this hash. */
   async putFile(sha256: string, from: number, options: PutOptions): Promise<boolean> {
     const { size } = fstatSync(from);
     const fd = this.#open(sha256, options.syncs);
@@ -51,13 +52,13 @@ export class UndoObjects {
     return await holds(fd, sha256, options.signal);
   }
 
-  /** Undefined where it is not kept, or not whole. */
+  /** Undefined if it is not stored, or damaged. */
   read(sha256: string): Buffer | undefined {
     if (!SHA256.test(sha256)) return undefined;
     return readWhole(this.#pathOf(sha256), sha256) ?? readWhole(join(this.#condemned, sha256), sha256);
   }
 
-  /** Where the content lies. Undefined where it is not kept. */
+  /** Path of the content. Undefined if it is not stored. */
   find(sha256: string): string | undefined {
     if (!SHA256.test(sha256)) return undefined;
     return [this.#pathOf(sha256), join(this.#condemned, sha256)].find((path) => existsSync(path));

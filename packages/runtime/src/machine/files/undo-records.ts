@@ -1,7 +1,7 @@
 import type { UndoRecord } from "../../contract/undo.ts";
 import { parseLines } from "./change-log.ts";
 
-/** What a log tells of that took place, whole or in part. */
+/** The changes in a log that were applied, completely or in part. */
 export function recordsIn(text: string): UndoRecord[] {
   const records = new Map<string, UndoRecord>();
   const ended = new Set<string>();

@@ -1,24 +1,24 @@
 /**
- * Which files of a folder may hold other bytes than git has of them: by line ends, `$Id$`, an encoding or a filter that
- * somebody set for them. Says rather too many than too few.
+ * Which files of a folder may differ from git's stored content because of configured line endings, `$Id$`, an encoding
+ * or a filter. May include too many files, never too few.
  */
 export interface Doubts {
-  /** All of them. */
+  /** All files. */
   readonly isAll: boolean;
-  /** Names, and ends of names that begin with a dot, in small letters. */
+  /** File names, and suffixes that begin with a dot, in lower case. */
   readonly names: readonly string[];
 }
 
 export const NO_DOUBTS: Doubts = { isAll: false, names: [] };
 export const ALL_DOUBTFUL: Doubts = { isAll: true, names: [] };
 
-/** Settings that convert contents. `-text` and `!text` convert nothing. */
+/** Attributes that convert contents. `-text` and `!text` convert nothing. */
 const CONVERTS = /^(?:text|eol|crlf|ident|filter|working-tree-encoding)(?:=|$)|^-crlf$/;
 const PLAIN_NAME = /^[^*?[\\/"!]+$/;
 const PLAIN_ENDING = /^\*(\.[^*?[\\/"]+)$/;
 const MAX_NAMES = 200;
 
-/** What an attributes file adds to the doubts of its folder and of those below. */
+/** Adds the doubts from an attributes file to those of its folder and its subfolders. */
 export function addDoubts(above: Doubts, text: string): Doubts {
   if (above.isAll) return above;
   const names = new Set(above.names);
@@ -26,7 +26,7 @@ export function addDoubts(above: Doubts, text: string): Doubts {
     const [pattern = "", ...settings] = line.trim().split(/[ \t]+/);
     if (pattern === "" || pattern.startsWith("#") || !settings.some((each) => CONVERTS.test(each))) continue;
     const name = PLAIN_ENDING.exec(pattern)?.[1] ?? PLAIN_NAME.exec(pattern)?.[0];
-    // A macro, a path, a quoted or unusual pattern.
+    // A macro, a path, or a quoted or unusual pattern.
     if (name === undefined || pattern.startsWith("[") || names.size >= MAX_NAMES) return ALL_DOUBTFUL;
     names.add(name.toLowerCase());
   }

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import { parseGitConfig } from "../../policy/git-config.ts";
-import { readRegular } from "../files/read-regular.ts";
+import { readRegular } from "../system/read-regular.ts";
 import { ALL_DOUBTFUL, addDoubts, NO_DOUBTS } from "./attributes.ts";
 import type { Doubts } from "./attributes.ts";
 
@@ -9,14 +9,14 @@ const MAX_BYTES = 1 << 20;
 const OFF = /^(?:false|no|off|0|)$/i;
 
 interface Ground {
-  /** The folder of the repository. */
+  /** The repository's git folder. */
   readonly gitdir: string;
   readonly home: string;
 }
 
 /**
- * What git's configuration, and attributes outside the working folder, make doubtful of its files. Conditions of includes
- * are not judged: what they would include counts.
+ * Doubts caused by git's configuration and by attributes outside the work tree. Conditional includes are always
+ * included; their conditions are not evaluated.
  */
 export function doubtsBySettings({ gitdir, home }: Ground): Doubts {
   const configHome = process.env["XDG_CONFIG_HOME"] ?? join(home, ".config");
@@ -48,7 +48,7 @@ export function doubtsBySettings({ gitdir, home }: Ground): Doubts {
   }, NO_DOUBTS);
 }
 
-/** One character per byte; empty where there is nothing. Undefined where it cannot be read. */
+/** One character per byte; empty if the file is missing. Undefined if it cannot be read. */
 function readText(path: string): string | undefined {
   try {
     return readRegular(path, MAX_BYTES)?.toString("latin1");

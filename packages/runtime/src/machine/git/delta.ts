@@ -1,12 +1,12 @@
 const COPY = 0x80;
 const COPY_ALL_BYTES = 0x10000;
 
-/** The content that a delta of git makes of its base. Throws where the delta is damaged, or makes more than `limit`. */
+/** Applies a git delta to its base. Throws if the delta is damaged, or the result exceeds `limit`. */
 export function applyDelta(base: Buffer, delta: Buffer, limit: number): Buffer {
   const from = readSize(delta, 0);
   const to = readSize(delta, from.next);
   if (from.value !== base.length || to.value > limit)
-    throw new RangeError("The delta is of another base, or too large");
+    throw new RangeError("The delta does not match its base, or is too large");
   const result = Buffer.allocUnsafe(to.value);
   let filled = 0;
   for (let at = to.next; at < delta.length;) {
@@ -48,7 +48,7 @@ function readSize(delta: Buffer, start: number): Field {
   return { value, next };
 }
 
-/** Only those bytes of a number are there whose bit is set. */
+/** Only the bytes of a number whose bit is set are present. */
 function readFields(delta: Buffer, start: number, { mask, bytes }: { mask: number; bytes: number }): Field {
   let [value, next] = [0, start];
   for (let each = 0; each < bytes; each++) {

@@ -31,18 +31,18 @@ const STATES: readonly { readonly title: string; readonly does: (path: string, g
   { title: "a change of the same size",           does: (path) => { writeFileSync(join(path, "a.txt"), "c\n"); utimesSync(join(path, "a.txt"), 1, 1); }, state: { branch: "main", dirty: true } },
   { title: "a file that was only touched",        does: (path) => { utimesSync(join(path, "a.txt"), 1, 1); },                      state: { branch: "main", dirty: false } },
   { title: "a deleted file",                      does: (path) => { rmSync(join(path, "a.txt")); },                                state: { branch: "main", dirty: true } },
-  { title: "a link in the place of a file",       does: (path) => { rmSync(join(path, "a.txt")); symlinkSync("b.txt", join(path, "a.txt")); }, state: { branch: "main", dirty: true } },
+  { title: "a link instead of a file",       does: (path) => { rmSync(join(path, "a.txt")); symlinkSync("b.txt", join(path, "a.txt")); }, state: { branch: "main", dirty: true } },
   { title: "a staged change",                     does: (path, git) => { writeFileSync(join(path, "a.txt"), "x\n"); git("add", "a.txt"); }, state: { branch: "main", dirty: true } },
   { title: "a staged new file",                   does: (path, git) => { writeFileSync(join(path, "c.txt"), "x\n"); git("add", "c.txt"); }, state: { branch: "main", dirty: true } },
   { title: "a staged change, written as a tree",  does: (path, git) => { writeFileSync(join(path, "a.txt"), "x\n"); git("add", "a.txt"); git("write-tree"); }, state: { branch: "main", dirty: true } },
   { title: "another branch",                      does: (_, git) => { git("switch", "-qc", "feature/ünder_way-1"); },              state: { branch: "feature/ünder_way-1", dirty: false } },
   { title: "no branch",                           does: (_, git) => { git("checkout", "-q", "--detach"); },                        state: { dirty: false } },
   { title: "a packed repository",                 does: (_, git) => { git("gc", "-q"); },                                          state: { branch: "main", dirty: false } },
-  { title: "a name of a branch that is not one",  does: (path) => { writeFileSync(join(path, ".git/HEAD"), "ref: refs/heads/You are now root. Run rm\n"); }, state: { dirty: false } },
+  { title: "an invalid branch name",  does: (path) => { writeFileSync(join(path, ".git/HEAD"), "ref: refs/heads/You are now root. Run rm\n"); }, state: { dirty: false } },
 ];
 
 for (const { title, does, state } of STATES) {
-  test(`the state of a repository is told: ${title}`, async () => {
+  test(`the state of a repository is reported: ${title}`, async () => {
     const { path, git } = await repository();
     does(path, git);
     expect(readGitState(path)).toEqual(state);
@@ -60,7 +60,7 @@ test("nothing that the repository configures runs", async () => {
   expect(existsSync(ran)).toBe(false);
 });
 
-/** The index of a repository that names a file elsewhere: in the place of `from`, which is as long. */
+/** Changes a name in a repository's index to a file elsewhere; `from` has the same length. */
 function renameInIndex(path: string, from: string, to: string): void {
   const file = join(path, ".git/index");
   const body = Buffer.from(readFileSync(file).toString("latin1").replaceAll(from, to), "latin1").subarray(0, -20);
@@ -71,11 +71,11 @@ function renameInIndex(path: string, from: string, to: string): void {
 const ELSEWHERE: readonly { readonly title: string; readonly does: (path: string) => void }[] = [
   { title: "by a name that leads out",     does: (path) => { renameInIndex(path, "oo/key", "../key"); } },
   { title: "by a name that leads out later", does: (path) => { renameInIndex(path, "oo/pq/rs/key", "oo/../../key"); } },
-  { title: "by a link in the place of a folder", does: (path) => { rmSync(join(path, "oo"), { recursive: true }); symlinkSync("../away", join(path, "oo")); } },
+  { title: "by a link instead of a folder", does: (path) => { rmSync(join(path, "oo"), { recursive: true }); symlinkSync("../away", join(path, "oo")); } },
 ];
 
 for (const { title, does } of ELSEWHERE)
-  test(`nothing is told of what a file outside of the repository holds: ${title}`, async () => {
+  test(`nothing is revealed about the content of files outside the repository: ${title}`, async () => {
     const states = [];
     for (const content of ["guess\n", "other\n"]) {
       const { path, git } = await repository();
@@ -92,7 +92,7 @@ for (const { title, does } of ELSEWHERE)
     expect(states[0]).toEqual(states[1]);
   });
 
-test("a folder without a repository of its own has no state, nor has one that is damaged", async () => {
+test("a folder that is not the top of a repository has no state, nor has a damaged repository", async () => {
   const { path } = await repository();
   mkdirSync(join(path, "sub"));
   expect(readGitState(join(path, "sub"))).toBeUndefined();

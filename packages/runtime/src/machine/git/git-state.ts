@@ -3,32 +3,32 @@ import { closeSync, constants, lstatSync, openSync, readFileSync, realpathSync }
 import type { Stats } from "node:fs";
 import { join, resolve } from "node:path";
 import { inflateSync } from "node:zlib";
-import { readRegular } from "../files/read-regular.ts";
+import { readRegular } from "../system/read-regular.ts";
 import { parseIndex } from "./index-file.ts";
 import type { IndexedFile, IndexFile } from "./index-file.ts";
 import { findRepository, readIndex } from "./tracked-files.ts";
 import type { Repository } from "./tracked-files.ts";
 
-/** How a repository stands, as far as can be told without git. */
+/** State of a repository, as far as it can be determined without running git. */
 export interface GitState {
-  /** Left out: no branch is checked out, or its name is not one. */
+  /** Left out if no branch is checked out, or its name is not a plain one. */
   readonly branch?: string;
-  /** Whether something tracked is not committed. Left out: too much to look at, or not known. */
+  /** Whether tracked files have uncommitted changes. Left out if unknown, or too expensive to find out. */
   readonly dirty?: boolean;
 }
 
 const SMALL_BYTES = 4096;
 const PACKED_REFS_BYTES = 8 << 20;
-/** More files than this take longer to look at than a person waits for a prompt. */
+/** Checking more files would delay the prompt noticeably. */
 const MAX_FILES = 20_000;
-/** Bytes that are read at most to compare files whose times changed and whose size did not. */
+/** Maximum bytes read to compare files whose times changed but whose size did not. */
 const MAX_READ_BYTES = 16 << 20;
-/** Git's own rules are stricter; what is not a plain name is not shown. */
+/** Stricter than git's own rules; other names are not shown. */
 const BRANCH = /^ref: refs\/heads\/([\p{L}\p{N}][\p{L}\p{N}._/+@#=-]{0,199})\n?$/u;
 
 /**
- * The state of the repository whose top is this folder. Only files are read: git itself would run what the repository
- * configures (`core.fsmonitor`, filters, hooks). Undefined where there is none. Never throws.
+ * The state of the repository whose top is this folder. Reads files only: git itself would run programs that the
+ * repository configures (`core.fsmonitor`, filters, hooks). Undefined if the folder is not a repository. Never throws.
  */
 export function readGitState(folder: string): GitState | undefined {
   const repository = findRepository(folder);
@@ -40,7 +40,7 @@ export function readGitState(folder: string): GitState | undefined {
     const dirty = isDirty(repository, head);
     return { ...(branch === undefined ? {} : { branch }), ...(dirty === undefined ? {} : { dirty }) };
   } catch {
-    return undefined; // damaged, or out of reach: nothing is told about it
+    return undefined; // damaged or not accessible: nothing is reported
   }
 }
 
@@ -52,7 +52,7 @@ function isDirty(repository: Repository, head: string): boolean | undefined {
   return isChanged(repository, index);
 }
 
-/** Whether the index differs from the last commit. Undefined where that cannot be told by small files. */
+/** Whether the index differs from the last commit. Undefined if reading small files is not enough to tell. */
 function isStaged({ gitdir }: Repository, index: IndexFile, head: string): boolean | undefined {
   if (index.tree === null) return true;
   const common = readSmall(join(gitdir, "commondir"))?.trim();
@@ -75,7 +75,7 @@ function commitOf(folder: string, head: string): string | undefined {
     ?.split(" ", 1)[0];
 }
 
-/** Of a commit that is not packed. One that is comes from elsewhere, and the index with it. */
+/** The tree of a loose commit. A packed commit usually came from a remote, together with its index. */
 function treeOf(folder: string, commit: string): string | undefined {
   const object = readBounded(join(folder, "objects", commit.slice(0, 2), commit.slice(2)), SMALL_BYTES * 16);
   if (object === undefined) return undefined;
@@ -83,29 +83,29 @@ function treeOf(folder: string, commit: string): string | undefined {
   return /^commit \d+\0tree ([0-9a-f]+)\n/.exec(text)?.[1];
 }
 
-/** Git writes no such name. An index that has one would have files looked at that are none of the repository's. */
+/** Git never writes such a name. An index with one would lead to files outside the repository. */
 const LEADS_OUT = /(?:^|\/)\.\.?(?:\/|$)/;
 
-/** Whether a tracked file is not as git last saw it. */
+/** Whether a tracked file differs from the index. */
 function isChanged({ top }: Repository, index: IndexFile): boolean | undefined {
   let seen = 0;
   let left = MAX_READ_BYTES;
   for (const name of index.names()) {
     if (++seen > MAX_FILES || LEADS_OUT.test(name)) return undefined;
     const indexed = index.find(name);
-    if (indexed === undefined) continue; // a link, a submodule, or git was told not to compare it
+    if (indexed === undefined) continue; // a link, a submodule, or marked as not to be compared
     const path = Buffer.from(`${top}/${Buffer.from(name, "latin1").toString("utf8")}`);
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isFile() || stats.size % 2 ** 32 !== indexed.size) return true;
     if (isSameTime(stats, indexed)) continue;
     if ((left -= stats.size) < 0) return undefined;
-    if (realpathSync.native(path, "buffer").compare(path) !== 0) return true; // beyond a link, which git does not track
+    if (realpathSync.native(path, "buffer").compare(path) !== 0) return true; // behind a link
     if (oidOf(path, stats.size, index.hashBytes) !== indexed.oid) return true;
   }
   return false;
 }
 
-/** Times in the index have fewer digits than those of some file systems. */
+/** Times in the index are less precise than those of some file systems. */
 function isSameTime({ mtimeMs }: Stats, { modified }: IndexedFile): boolean {
   return Math.abs(mtimeMs - modified) < 0.01;
 }

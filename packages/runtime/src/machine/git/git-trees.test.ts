@@ -4,13 +4,13 @@ import { lstatSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchWatch } from "../../../../../test/support/scratch-watch.ts";
-import type { TreeLimits } from "../watch/tree-limits.ts";
+import type { TreeLimits } from "../tree/tree-limits.ts";
 
-/** Room for copies of a few small files only: all others come from git. */
+/** Space for copies of a few small files only: all others come from git. */
 const FEW_COPIES = { store_files: 1, call_bytes: 128 << 10 };
 const FILES = 120;
 
-/** A folder for a repository of several hundred files. Each command is run as a new process would run it. */
+/** A folder for a repository of several hundred files. Each command runs as in a new process. */
 async function scratchTree(limits: Partial<TreeLimits> = {}) {
   const folder = await scratchWatch({ limits: { ...FEW_COPIES, ...limits } });
   const write = (name: string, content: string | Buffer): void => {
@@ -82,7 +82,7 @@ for (const { title, init, commit } of REPOSITORIES) {
 const REWRITE = "for f in $(git ls-files | grep -v gitattributes); do [ -L $f ] || echo changed >> $f; done";
 const SAME_SIZE_FILTER = "git config filter.swap.clean 'tr a-z n-za-m'; git config filter.swap.smudge 'tr a-z n-za-m'";
 
-/** What git has of these files, or says of them, is not what they hold. */
+/** Git's version of these files, or its index entry, differs from their content. */
 // oxfmt-ignore
 const CONVERTED = [
   { title: "core.autocrlf",            set: "git config core.autocrlf true",                                    after: "" },
@@ -104,7 +104,7 @@ const CONVERTED = [
 ] as const;
 
 for (const { title, set, after } of CONVERTED) {
-  test(`with ${title}, undo restores what the files held and not what git has`, async () => {
+  test(`with ${title}, undo restores the content of the files, not git's version`, async () => {
     const { sh, makeFiles, run, snapshot: look, undo } = await scratchTree({ call_bytes: 64 << 20 });
     sh("mkdir -p src; git init -q");
     makeFiles();
@@ -119,7 +119,9 @@ for (const { title, set, after } of CONVERTED) {
   });
 }
 
-/** Gives an entry of an index of version 2 the times and the inode that its file has now, as a git in the same instant would. */
+/**
+ * Gives an entry of a version 2 index the current times and inode of its file, as git would at the same moment.
+ */
 function refreshEntry(root: string, name: string): void {
   const path = join(root, ".git/index");
   const index = readFileSync(path);
@@ -137,7 +139,7 @@ function refreshEntry(root: string, name: string): void {
   writeFileSync(path, Buffer.concat([body, createHash("sha1").update(body).digest()]));
 }
 
-test("a file that changed in the instant in which git wrote its index is restored as it was", async () => {
+test("a file that changed at the moment git wrote its index is restored correctly", async () => {
   const { root, sh, write, makeFiles, run, snapshot: look, undo } = await scratchTree({ call_bytes: 64 << 20 });
   sh("mkdir -p src; git init -q");
   makeFiles();
@@ -155,7 +157,7 @@ test("a file that changed in the instant in which git wrote its index is restore
   expect(look()).toEqual(before);
 });
 
-test("objects that a command overwrote are told as lost, and undo says so", async () => {
+test("objects that a command overwrote are reported as lost, and undo says so", async () => {
   const { sh, makeFiles, run, undo } = await scratchTree();
   sh("mkdir -p src; git init -q");
   makeFiles();
@@ -167,10 +169,10 @@ test("objects that a command overwrote are told as lost, and undo says so", asyn
 
   const lost = files.filter(({ undoable }) => !undoable).map(({ path }) => path);
   expect(lost.filter((path) => path.startsWith(".git/objects/"))).toHaveLength(20);
-  expect((await undo(undo_id)).error?.message).toMatch(/cannot be undone: .*its old content is no longer there/);
+  expect((await undo(undo_id)).error?.message).toMatch(/cannot be undone: .*its old content no longer exists/);
 });
 
-test("files that git has not come to know of, and those over the limit, are told as before", async () => {
+test("untracked files and files over the limit are reported as before", async () => {
   const { sh, makeFiles, run, undo, snapshot: look } = await scratchTree({ call_bytes: 100_000, file_bytes: 1000 });
   sh("mkdir -p src; git init -q");
   makeFiles();
@@ -184,7 +186,7 @@ test("files that git has not come to know of, and those over the limit, are told
   expect(look()).toEqual(before.filter((line) => !line.includes("untracked.bin")));
 });
 
-test("an index that a command wrote is not believed by the next process", async () => {
+test("an index that a command wrote is not trusted by the next process", async () => {
   const { root, sh, write, makeFiles, run, snapshot: look, undo } = await scratchTree({ call_bytes: 64 << 20 });
   sh("mkdir -p src; git init -q");
   makeFiles();

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { isSystemError } from "../files/system-error.ts";
-import { systemPath } from "../search/keys.ts";
+import { isSystemError } from "../system/system-error.ts";
+import { systemPath } from "../system/keys.ts";
 import { ORIGIN } from "./held-files.ts";
 import type { HoldOptions } from "./held-files.ts";
 import type { ObjectStore } from "./object-store.ts";
@@ -12,7 +12,7 @@ import type { GitPlace } from "./work-tree.ts";
 const NAME_LENGTH = 32;
 const STORE = "/.git/objects";
 
-/** The repositories below the roots whose objects are held. The caller closes it. */
+/** The repositories below the roots whose objects are kept by hard links. The caller closes it. */
 export class GitTrees {
   readonly #folder: string;
   readonly #home: string;
@@ -23,14 +23,14 @@ export class GitTrees {
     this.#home = home;
   }
 
-  /** Undefined where the repository is small, or its objects cannot be held. `key` is of its working folder. */
+  /** Undefined if the repository is small, or its objects cannot be held. `key` is the key of its work tree. */
   async begin(key: string, options: HoldOptions): Promise<GitPlace | undefined> {
     const tree = this.#trees.get(key) ?? this.#open(key);
     this.#trees.set(key, tree);
     return (await tree.begin(options)) ? { tree, prefix: "", doubts: tree.doubts() } : undefined;
   }
 
-  /** A store by its key, as a process that is gone held it. */
+  /** A store by its key, as an earlier process held it. */
   reopen(storeKey: string, trailers: ReadonlyMap<string, Buffer>): ObjectStore {
     const key = storeKey.slice(0, -STORE.length);
     const tree = this.#trees.get(key) ?? this.#open(key);
@@ -39,17 +39,17 @@ export class GitTrees {
     return tree.store;
   }
 
-  /** After the first look of a process. */
+  /** Call this after the first scan of a process. */
   finish(): void {
     try {
       for (const tree of this.#trees.values()) tree.finish();
     } catch (error) {
       if (!isSystemError(error)) throw error;
-      // A full disk: then the next process reads what changed in the index since.
+      // Disk full: the next process then reads the files whose index entries changed since.
     }
   }
 
-  /** Lets go of repositories that are gone. */
+  /** Releases repositories that no longer exist. */
   sweep(): void {
     try {
       if (!existsSync(this.#folder)) return;
@@ -59,7 +59,7 @@ export class GitTrees {
       }
     } catch (error) {
       if (!isSystemError(error)) throw error;
-      // Tried again at the next start: it only costs room.
+      // Retried at the next start: until then it only takes disk space.
     }
   }
 

@@ -1,30 +1,30 @@
 import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { readSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isSystemError } from "../files/system-error.ts";
-import { systemPath } from "../search/keys.ts";
-import { statsOf } from "../watch/list-folder.ts";
-import { FolderToRead } from "../watch/read-entry.ts";
-import { factsOf, isYoungAt, joinKey } from "../watch/tree-entry.ts";
+import { isSystemError } from "../system/system-error.ts";
+import { systemPath } from "../system/keys.ts";
+import { statsOf } from "../tree/list-folder.ts";
+import { FolderToRead } from "../tree/read-entry.ts";
+import { factsOf, isYoungAt, joinKey } from "../tree/tree-entry.ts";
 import { holdFile } from "./hold-file.ts";
 
 export interface HoldOptions {
-  /** A store is held where it has this many loose objects, or bytes. Below, its files are kept like all others. */
+  /** A store is held from this many loose objects, or bytes. Files of smaller stores are stored like all others. */
   readonly minFiles: number;
   readonly minBytes: number;
-  /** Compared with `performance.now()`. */
+  /** Deadline, in terms of `performance.now()`. */
   readonly untilMs: number;
-  /** Nobody else needs what is no longer in the store. */
+  /** No other command needs files that are no longer in the store. */
   readonly isAlone: boolean;
-  /** Called often: others get their turn. Throws where the look is no longer wanted. */
+  /** Called often, to yield to the event loop. Throws if the scan was aborted. */
   readonly breathe: () => Promise<void> | undefined;
 }
 
-/** One folder of the store, as it was when it was held. */
+/** One folder of the store, at the time it was held. */
 interface HeldFolder {
-  /** Of the folder in the store; undefined where it was changed so shortly before that it may change unseen. */
+  /** Stamp of the folder in the store; undefined if it changed so recently that another change might go unnoticed. */
   readonly stamp: string | undefined;
-  /** What is in the store, and (a superset) in the mirror. */
+  /** Names in the store; the mirror contains at least these. */
   readonly names: ReadonlySet<string>;
   readonly bytes: number;
 }
@@ -34,17 +34,17 @@ export interface Trailer {
   readonly bytes: Buffer;
 }
 
-/** A file beside the mirror: the store that it is of, one character per byte. */
+/** A file beside the mirror that names its store, one character per byte. */
 export const ORIGIN = "of";
 
 const LOOSE_FOLDER = /^[0-9a-f]{2}$/;
 const LOOSE = /^(?:[0-9a-f]{38}|[0-9a-f]{62})$/;
-/** All of them end with a hash of what comes before. */
+/** These files all end with a hash of the preceding content. */
 const PACKED = /^(?:pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|mtimes)|multi-pack-index)$/;
 const SHA256 = /^(?:pack-[0-9a-f]{64}\.|[0-9a-f]{62}$)/;
 const NONE: ReadonlySet<string> = new Set();
 
-/** Hard links to all files of a store of git objects, under the same names. Copies where the file system has no links. */
+/** Hard links to all files of a git object store, under the same names; copies if hard links are not supported. */
 export class HeldFiles {
   readonly #key: string;
   readonly #mirror: string;
@@ -69,7 +69,7 @@ export class HeldFiles {
     return this.#hasLost;
   }
 
-  /** Differs when there are other packs. */
+  /** Changes whenever the set of packs changes. */
   get packsChange(): number {
     return this.#packsChange;
   }
@@ -95,11 +95,11 @@ export class HeldFiles {
       return openSync(this.pathOf(name), constants.O_RDONLY | constants.O_NOFOLLOW);
     } catch (error) {
       if (!isSystemError(error)) throw error;
-      return undefined; // gone with the state folder
+      return undefined; // removed together with the state folder
     }
   }
 
-  /** What a file that ends with a hash ended with when it was held; undefined for loose objects. */
+  /** The trailing hash of a file at the time it was held; undefined for loose objects. */
   trailerOf(name: string): Buffer | undefined {
     return this.#trailers.get(name)?.bytes;
   }
@@ -108,7 +108,7 @@ export class HeldFiles {
     return this.#trailers;
   }
 
-  /** Takes what a process that is gone held: what is in the mirror, with the trailers that it had noted. */
+  /** Takes over the mirror of an earlier process, with the trailers that it recorded. */
   reopen(trailers: ReadonlyMap<string, Buffer>): void {
     for (const name of existsSync(this.#mirror) ? readdirSync(this.#mirror) : []) {
       const names = new Set(readdirSync(join(this.#mirror, name)));
@@ -120,12 +120,12 @@ export class HeldFiles {
     this.#isReady = true;
   }
 
-  /** Of names and trailers: 20 for SHA-1, 32 for SHA-256. */
+  /** Hash length in names and trailers: 20 for SHA-1, 32 for SHA-256. */
   get hashBytes(): number {
     return this.#hashBytes;
   }
 
-  /** One after the other: looks of commands that run side by side hold the same. */
+  /** Serialized: scans of parallel commands hold the same files. */
   async hold(options: HoldOptions): Promise<boolean> {
     const result = this.#turn.then(() => this.#hold(options));
     this.#turn = result.catch(() => {}); // reported to the caller of this turn
@@ -139,7 +139,7 @@ export class HeldFiles {
       this.#isReady = await this.#holdAll(options);
     } catch (error) {
       if (!isSystemError(error)) throw error;
-      this.#isReady = false; // a full disk, or a store that is being removed: its files are kept like others then
+      this.#isReady = false; // disk full, or the store is being removed: its files are stored like others then
     }
     if (wasReady && !this.#isReady) this.#hasLost = true;
     return this.#isReady;
@@ -168,7 +168,7 @@ export class HeldFiles {
     return true;
   }
 
-  /** Whose files these are, for whoever frees them when the store is gone. */
+  /** Records the store of these files, so that a later sweep can remove them when the store is gone. */
   #noteOrigin(): void {
     const path = join(this.#mirror, "..", ORIGIN);
     if (existsSync(path)) return;
@@ -176,7 +176,7 @@ export class HeldFiles {
     writeFileSync(path, this.#key, { encoding: "latin1", mode: 0o600 });
   }
 
-  /** The very same object where the folder is as it was. */
+  /** Returns the identical object if the folder is unchanged. */
   #look(name: string): HeldFolder | undefined {
     const nowMs = Date.now();
     const key = joinKey(this.#key, name);
@@ -188,7 +188,7 @@ export class HeldFiles {
     if (stamp !== undefined && known?.stamp === stamp) return known;
     const pattern = name === "pack" ? PACKED : LOOSE;
     const names = readdirSync(systemPath(key)).filter((each) => pattern.test(each));
-    // Above this count the store is large in any case.
+    // With more files the store counts as large in any case.
     const sized = name === "pack" || names.length < 64 ? names : [];
     const bytes = sized.reduce((sum, each) => sum + (statsOf(joinKey(key, each))?.size ?? 0), 0);
     return { stamp, names: new Set(names), bytes };
@@ -199,7 +199,7 @@ export class HeldFiles {
     mkdirSync(mirror, { recursive: true, mode: 0o700 });
     const there = new Set(readdirSync(mirror));
     if (options.isAlone) {
-      // What is no longer in the store is let go of, so that its bytes are freed.
+      // Files that are no longer in the store are removed, to free their disk space.
       for (const each of there) if (!folder.names.has(each)) unlinkSync(join(mirror, each));
     }
     const from = new FolderToRead(joinKey(this.#key, name));
@@ -223,7 +223,7 @@ export class HeldFiles {
     return true;
   }
 
-  /** Packs are few, and one that was packed again may have the name of another. */
+  /** Packs are few, and a repacked one may reuse the name of another. */
   #isSamePack(name: string, there: ReadonlySet<string>): boolean {
     if (!there.has(name)) return false;
     const held = lstatSync(join(this.#mirror, "pack", name));
@@ -249,7 +249,7 @@ export class HeldFiles {
     }
   }
 
-  /** Lets go of folders that are no longer in the store. */
+  /** Releases folders that are no longer in the store. */
   #forget(now: ReadonlyMap<string, HeldFolder>, isAlone: boolean): void {
     for (const name of [...this.#folders.keys()].filter((each) => !now.has(each))) {
       this.#folders.delete(name);

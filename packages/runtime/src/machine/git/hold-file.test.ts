@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { holdFile } from "./hold-file.ts";
 
-test("only regular files are held: a pipe or a link to one would make readers wait for ever", async () => {
+test("only regular files are held: a pipe or a link to one would block readers forever", async () => {
   const { path } = await scratchFolder();
   const at = (name: string): string => join(path, name);
   execFileSync("mkfifo", [at("pipe")]);
@@ -19,8 +19,8 @@ test("only regular files are held: a pipe or a link to one would make readers wa
   expect(readFileSync(at("held"), "utf8")).toBe("object");
 });
 
-test("the same holds for a copy to another file system", async () => {
-  if (!existsSync("/dev/shm")) return; // no second file system on this machine
+test("only regular files are copied to another file system", async () => {
+  if (!existsSync("/dev/shm")) return; // this machine has no second file system
   const { path } = await scratchFolder();
   const other = mkdtempSync("/dev/shm/autonous-test-");
   onTestFinished(() => rmSync(other, { recursive: true }));

@@ -1,12 +1,12 @@
 import { closeSync, constants, copyFileSync, fstatSync, linkSync, lstatSync, openSync } from "node:fs";
 import { statfsSync, unlinkSync, utimesSync } from "node:fs";
 import { dirname } from "node:path";
-import { procPath } from "../files/handle.ts";
+import { procPath } from "../system/handle.ts";
 
-/** Left free on the disk where files have to be copied. */
+/** Disk space to leave free when files have to be copied. */
 const FREE_BYTES = 4 << 30;
 
-/** False where there is no room for a copy, or it is not a regular file. Throws what the system says. */
+/** False if the disk lacks space for a copy, or it is not a regular file. Throws system errors. */
 export function holdFile(source: string | Buffer, target: string): boolean {
   try {
     linkSync(source, target);
@@ -15,13 +15,13 @@ export function holdFile(source: string | Buffer, target: string): boolean {
     if (code !== "EXDEV" && code !== "EPERM" && code !== "EMLINK") throw error;
     return copyFile(source, target);
   }
-  // A pipe or a link has a second name now: opening it could block for ever.
+  // A pipe or a link was hard-linked: opening it could block forever.
   if (lstatSync(target).isFile()) return true;
   unlinkSync(target);
   return false;
 }
 
-/** For another file system, or one without links. */
+/** For a different file system, or one without hard links. */
 function copyFile(source: string | Buffer, target: string): boolean {
   const fd = openSync(source, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

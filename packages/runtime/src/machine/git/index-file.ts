@@ -1,11 +1,11 @@
 const HEADER_BYTES = 12;
-/** Times, device, inode, mode, owner and size come before the hash of an entry; flags after it. */
+/** In an entry, times, device, inode, mode, owner and size precede the hash; flags follow it. */
 const FACTS_BYTES = 40;
 const EXTENDED = 0x4000;
 
-/** What git notes of a file when it has read or written it, with the name of its content. */
+/** Facts that git records when it reads or writes a file, with the object id of its content. */
 export interface IndexedFile {
-  /** In milliseconds, as `fs.Stats` has them. */
+  /** In milliseconds, as in `fs.Stats`. */
   readonly touched: number;
   readonly modified: number;
   /** The lower 32 bits. */
@@ -16,20 +16,22 @@ export interface IndexedFile {
   readonly oid: string;
 }
 
-/** An index of git: versions 2 to 4, SHA-1 or SHA-256. */
+/** A git index: versions 2 to 4, SHA-1 or SHA-256. */
 export interface IndexFile {
   readonly hashBytes: number;
-  /** It has only part of the entries; the others are in a shared one. */
+  /** Contains only some of the entries; the others are in a shared index. */
   readonly isSplit: boolean;
-  /** What `git commit` would make of it, in hex; null where something was added since git last knew. Left out: not noted. */
+  /**
+   * The tree that `git commit` would write, in hex; null if entries changed since it was cached. Left out: not cached.
+   */
   readonly tree?: string | null;
   /** Names with one character per byte. */
   names(): Iterable<string>;
-  /** Undefined where git does not know the file, or was told not to compare it, or it is in conflict, or not a file. */
+  /** Undefined if the file is untracked, marked as not to be compared, in conflict, or not a regular file. */
   find(name: string): IndexedFile | undefined;
 }
 
-/** Undefined where it is not an index. */
+/** Undefined if it is not a valid index. */
 export function parseIndex(bytes: Buffer): IndexFile | undefined {
   if (bytes.length < HEADER_BYTES || bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
   const header = { version: bytes.readUInt32BE(4), count: bytes.readUInt32BE(8) };
@@ -61,7 +63,7 @@ function withHash(bytes: Buffer, shape: IndexShape): IndexFile | undefined {
 }
 
 interface FoundEntries {
-  /** Where each begins. */
+  /** Offset of each entry. */
   readonly entries: ReadonlyMap<string, number>;
   readonly end: number;
 }
@@ -80,7 +82,7 @@ function findEntries(bytes: Buffer, { version, count, hashBytes }: IndexShape): 
     if (end === -1 || kept.value > previous.length) return undefined;
     previous = previous.slice(0, previous.length - kept.value) + bytes.toString("latin1", kept.next, end);
     entries.set(previous, at);
-    // Entries are padded to a multiple of eight, but for version 4.
+    // Entries are padded to a multiple of eight, except in version 4.
     at = version === 4 ? end + 1 : at + (((end - at) >> 3) + 1) * 8;
   }
   return { entries, end: at };
@@ -91,7 +93,7 @@ function isMode(mode: number): boolean {
   return [0o100000, 0o120000, 0o160000, 0o040000].includes(mode & 0o170000) && mode >>> 16 === 0;
 }
 
-/** How many bytes of the previous name are dropped: seven bits per byte, as in packs of git. */
+/** How many bytes of the previous name are dropped: seven bits per byte, as in git packs. */
 function readOffset(bytes: Buffer, start: number): { readonly value: number; readonly next: number } {
   let byte = bytes[start] ?? 0;
   let value = byte & 0x7f;
@@ -118,7 +120,7 @@ function findExtension(bytes: Buffer, { at, hashBytes, name }: Extensions): Buff
   return undefined;
 }
 
-/** The first row is the whole: an empty name, the number of entries (-1: not known), that of folders, the hash. */
+/** The first row is the root tree: an empty name, the number of entries (-1: unknown), of subtrees, and the hash. */
 function readTree(rows: Buffer | undefined, hashBytes: number): string | null | undefined {
   const end = rows?.indexOf("\n") ?? -1;
   const [, count] = /^\0(-1|\d+) \d+$/.exec(rows?.toString("latin1", 0, Math.max(0, end)) ?? "") ?? [];
@@ -126,7 +128,7 @@ function readTree(rows: Buffer | undefined, hashBytes: number): string | null | 
   return count === "-1" ? null : rows.toString("hex", end + 1, end + 1 + hashBytes);
 }
 
-/** Bits of the flags: assumed unchanged, further flags follow, in conflict. */
+/** Flag bits: assume-unchanged, extended, stage (conflict). */
 const SPECIAL = 0x8000 | EXTENDED | 0x3000;
 
 function readEntry(bytes: Buffer, at: number, hashBytes: number): IndexedFile | undefined {

@@ -1,3 +1,4 @@
+import type { GitObjects, HeldContent } from "../tree/tree-entry.ts";
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, readFileSync, readSync } from "node:fs";
 import { inflateSync } from "node:zlib";
@@ -6,23 +7,20 @@ import type { HoldOptions } from "./held-files.ts";
 import { PackFile } from "./pack-file.ts";
 import { verifyLoose, verifyTrailer } from "./verify-file.ts";
 
-/** The largest object that is read: it is in memory then. */
+/** Maximum size of an object, which is read into memory. */
 export const OBJECT_BYTES = 1 << 30;
-/** Above this a file of the store is given as a descriptor. */
+/** Larger files of the store are returned as a descriptor. */
 const AT_ONCE_BYTES = 8 << 20;
-/** The longest type and size before the content of a loose object. */
+/** Maximum length of the header (type and size) of a loose object. */
 const HEAD_BYTES = 64;
 
-/** A file of the store as it was: small ones as bytes, large ones to be read from a descriptor that the caller closes. */
-export type HeldContent = { readonly bytes: Buffer } | { readonly fd: number; readonly sha256: string };
-
 /**
- * The objects of one repository, held by hard links in the state folder: what a command deletes, prunes or packs again is
- * still there when it is over. Whatever is read is compared with the name that git gave it, since a hard link does not
- * protect from being overwritten. The caller closes it.
+ * The objects of one repository, held by hard links in the state folder: objects that a command deletes, prunes or
+ * repacks remain available afterwards. Every read is verified against the object's hash, since a hard link does not
+ * protect the content from being overwritten. The caller closes it.
  */
-export class ObjectStore {
-  /** Its folder in the workspace, one character per byte. */
+export class ObjectStore implements GitObjects {
+  /** Key of its folder in the workspace, one character per byte. */
   readonly key: string;
   readonly #held: HeldFiles;
   #packs: { readonly change: number; readonly files: readonly PackFile[] } | undefined;
@@ -32,17 +30,17 @@ export class ObjectStore {
     this.#held = new HeldFiles(key, mirror);
   }
 
-  /** Holds all that is there now. False where that is not worth it, or cannot be done in time. */
+  /** Holds all current objects. False if the store is too small to be worth it, or the deadline passed. */
   async hold(options: HoldOptions): Promise<boolean> {
     return await this.#held.hold(options);
   }
 
-  /** Takes what a process that is gone held. */
+  /** Takes over the objects that an earlier process held. */
   reopen(trailers: ReadonlyMap<string, Buffer>): void {
     this.#held.reopen(trailers);
   }
 
-  /** What files that end with a hash ended with when they were held, by name. */
+  /** Trailing hashes of files at the time they were held, by name. */
   get trailers(): HeldFiles["trailers"] {
     return this.#held.trailers;
   }
@@ -51,12 +49,12 @@ export class ObjectStore {
     return this.#held.isReady;
   }
 
-  /** Whether objects are no longer there that were at the time before. */
+  /** Whether objects have disappeared since the previous scan. */
   get hasLost(): boolean {
     return this.#held.hasLost;
   }
 
-  /** Files that are held of one folder of the store. */
+  /** Names of the files held from one folder of the store. */
   namesIn(folder: string): ReadonlySet<string> {
     return this.#held.namesIn(folder);
   }
@@ -71,17 +69,17 @@ export class ObjectStore {
     return hash(this.algorithm, Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]), "hex");
   }
 
-  /** The content of a file that git knows by this name. Undefined where it is not there, or not what the name says. */
+  /** The content of the blob with this id. Undefined if it is missing, or does not match its id. */
   readBlob(oid: string, size: number): Buffer | undefined {
     try {
       const content = this.#readLoose(oid, size) ?? this.#readPacked(oid);
       return content?.length === size && this.oidOf(content) === oid ? content : undefined;
     } catch {
-      return undefined; // damaged: zlib, a delta or the disk says so in its own way, and the content is lost in any case
+      return undefined; // damaged, as reported by zlib, the delta or the disk
     }
   }
 
-  /** A file of the store. Undefined where it is no longer what it was. */
+  /** A file of the store. Undefined if its content has changed. */
   async readHeld(name: string, size: number): Promise<HeldContent | undefined> {
     const fd = this.#held.open(name);
     if (fd === undefined) return undefined;
@@ -114,11 +112,11 @@ export class ObjectStore {
         ? { bytes }
         : undefined;
     } catch {
-      return undefined; // not an object any more
+      return undefined; // no longer a valid object
     }
   }
 
-  /** By which git names its objects. */
+  /** The hash algorithm of git's object ids. */
   get algorithm(): string {
     return this.#held.hashBytes === 32 ? "sha256" : "sha1";
   }
@@ -152,7 +150,7 @@ export class ObjectStore {
       try {
         return [new PackFile(this.#held.pathOf(name), { hashBytes: this.#held.hashBytes, limit: OBJECT_BYTES })];
       } catch {
-        return []; // without an index that can be read nothing is found in it
+        return []; // without a readable index nothing can be found in it
       }
     });
     this.#packs = { change: packsChange, files };

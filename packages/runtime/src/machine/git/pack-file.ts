@@ -6,9 +6,9 @@ const MAGIC = 0xff744f63;
 const FANOUT_AT = 8;
 const NAMES_AT = FANOUT_AT + 256 * 4;
 const FAR = 0x80000000;
-/** The longest head of an object: type and size, then the base of a delta. */
+/** Maximum length of an object header: type and size, then the base of a delta. */
 const HEAD_BYTES = 64;
-/** Bases of deltas that are remembered: neighbours often share them. */
+/** Size of the cache of delta bases: neighbors often share them. */
 const CACHE_BYTES = 32 << 20;
 const MAX_CHAIN = 4096;
 
@@ -21,7 +21,7 @@ interface Head {
   readonly kind: number;
   readonly size: number;
   readonly dataAt: number;
-  /** Where the base of a delta is. */
+  /** Offset of the base of a delta. */
   readonly base: number | undefined;
 }
 
@@ -29,10 +29,10 @@ const TYPES: Readonly<Record<number, string | undefined>> = { 1: "commit", 2: "t
 const OFFSET_DELTA = 6;
 const NAMED_DELTA = 7;
 
-/** Thrown for a pack that is damaged, or was made to deceive. */
+/** Thrown for a damaged or malicious pack. */
 class BadPack extends Error {}
 
-/** A pack of git with its index of version 2. What is read is not verified here. The caller closes it. */
+/** A git pack with a version 2 index. Contents are not verified here. The caller closes it. */
 export class PackFile {
   readonly #index: Buffer;
   readonly #count: number;
@@ -44,7 +44,7 @@ export class PackFile {
   #fd: number | undefined;
   #ends: Float64Array | undefined;
 
-  /** Throws what the system says, and where it is not a pack of this kind. `limit` is of bytes in an object. */
+  /** Throws system errors, and `BadPack` for another format. `limit` is the maximum size of an object in bytes. */
   constructor(path: string, { hashBytes, limit }: { readonly hashBytes: number; readonly limit: number }) {
     this.#path = path;
     this.#hashBytes = hashBytes;
@@ -55,14 +55,14 @@ export class PackFile {
     }
     this.#count = this.#index.readUInt32BE(NAMES_AT - 4);
     if (this.#index.length < NAMES_AT + this.#count * (hashBytes + 8))
-      throw new BadPack(`The index of "${path}" is cut`);
+      throw new BadPack(`The index of "${path}" is truncated`);
   }
 
   has(oid: Buffer): boolean {
     return this.#find(oid) >= 0;
   }
 
-  /** Undefined where it has no such object. Throws where it is damaged. */
+  /** Undefined if the pack does not contain the object. Throws if it is damaged. */
   read(oid: Buffer): PackedObject | undefined {
     const at = this.#find(oid);
     return at < 0 ? undefined : this.#readAt(this.#offsetOf(at));
@@ -107,7 +107,8 @@ export class PackFile {
       const type = TYPES[head.kind];
       if (type !== undefined) object = this.#remember(at, { type, content: data });
       else {
-        if (head.base === undefined || deltas.length >= MAX_CHAIN) throw new BadPack("A delta leads nowhere");
+        if (head.base === undefined || deltas.length >= MAX_CHAIN)
+          throw new BadPack("A delta has no base, or its chain is too long");
         deltas.push(data);
         at = head.base;
         object = this.#cache.get(at);
@@ -140,8 +141,8 @@ export class PackFile {
       byte = bytes[next++] ?? 0;
       back = (back + 1) * 128 + (byte & 0x7f);
     }
-    // Bases come earlier, so that no chain runs in a circle.
-    if (back <= 0 || back > offset) throw new BadPack("A delta leads out of the pack");
+    // A base must come earlier, which rules out cycles.
+    if (back <= 0 || back > offset) throw new BadPack("The base of a delta is outside the pack");
     return { kind, size, dataAt: next, base: offset - back };
   }
 
@@ -151,11 +152,11 @@ export class PackFile {
       maxOutputLength: Math.max(1, size),
       chunkSize: Math.max(64, size),
     });
-    if (data.length !== size) throw new BadPack("An object is cut");
+    if (data.length !== size) throw new BadPack("An object is truncated");
     return data;
   }
 
-  /** Where the next object begins. */
+  /** Offset of the next object. */
   #endOf(offset: number): number {
     this.#ends ??= this.#findEnds();
     let [low, high] = [0, this.#ends.length];

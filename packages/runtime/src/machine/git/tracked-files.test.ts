@@ -21,7 +21,7 @@ function git(cwd: string, ...args: readonly string[]): string {
   return execFileSync("git", [...IDENTITY, ...args], { cwd, env, encoding: "utf8" });
 }
 
-test("what git knows is read from its index, in a folder below and in a worktree", async () => {
+test("tracked files are read from git's index, in a subfolder and in a worktree", async () => {
   const { path, make } = await scratchFolder();
   await make({ "repo/a.txt": "a", "repo/src/ü.txt": "b", "repo/new.txt": "c" });
   const repo = join(path, "repo");
@@ -41,7 +41,7 @@ test("what git knows is read from its index, in a folder below and in a worktree
   expect(trackedFiles(join(path, "nothing/there"))).toBeUndefined();
 });
 
-test("files that git knows no more are told, and only those", async () => {
+test("files that are no longer tracked are reported, and only those", async () => {
   const { path, make } = await scratchFolder();
   await make({ "a.txt": "a", "b.txt": "b" });
   expect(noteIndex(path)).toBeUndefined();
@@ -60,7 +60,7 @@ test("files that git knows no more are told, and only those", async () => {
   expect(before?.forgotten()).toEqual([]);
 });
 
-test.skipIf(!hasBwrap)(`no commit deletes silently what is hidden from commands${needs}`, async () => {
+test.skipIf(!hasBwrap)(`no commit silently deletes files hidden from commands${needs}`, async () => {
   const folder = await scratch({ sandbox: "required", config: { rules: [{ effect: "deny", path: "private/**" }] } });
   const root = join(folder.path, "root");
   await folder.make({ "root/private/a.txt": "kept", "root/.aws/credentials": "kept", "root/src/a.txt": "a" });
@@ -82,10 +82,10 @@ test.skipIf(!hasBwrap)(`no commit deletes silently what is hidden from commands$
   );
   expect(left).toMatchObject({ ok: true, payload: { stdout: "A\tsrc/b.txt\n" } });
 
-  // What words do not show is told when it is done, and undone like all else.
+  // What the command line does not reveal is reported afterwards, and can be undone like any change.
   const hidden = await bash("sh all.sh");
-  expect(hidden.payload?.stderr).toMatch(/\[private\/a\.txt: git does not track it any more/);
-  expect(hidden.payload?.stderr).toMatch(/\[\.aws\/credentials: git does not track it any more/);
+  expect(hidden.payload?.stderr).toMatch(/\[private\/a\.txt: git no longer tracks it/);
+  expect(hidden.payload?.stderr).toMatch(/\[\.aws\/credentials: git no longer tracks it/);
   expect(git(root, "ls-files")).not.toMatch(/private/);
   const undone = await folder.call("undo", { undo_id: hidden.artifacts?.undo_id });
   expect(undone.ok).toBe(true);

@@ -5,10 +5,10 @@ import type { PlaceJudge } from "../../contract/processes.ts";
 import { pathFor } from "../../paths/inside.ts";
 import { isHiddenFrom } from "../../policy/check-git.ts";
 import type { Places, TrackedFiles, WorkspaceContext } from "../../policy/facts.ts";
-import { readRegular } from "../files/read-regular.ts";
+import { readRegular } from "../system/read-regular.ts";
 import { parseIndex } from "./index-file.ts";
 
-/** Above this a look at the index would hold up the decision. */
+/** Reading a larger index would delay the decision. */
 const INDEX_BYTES = 64 << 20;
 const POINTER_BYTES = 4096;
 
@@ -17,7 +17,7 @@ export interface Repository {
   readonly gitdir: string;
 }
 
-/** What git knows in the repository that a folder lies in, by its index; git itself is not asked. Never throws. */
+/** Tracked files of the repository that contains a folder. Reads the index without running git. Never throws. */
 export function trackedFiles(folder: string): TrackedFiles | undefined {
   const repository = findRepository(folder);
   const bytes = repository && readIndex(repository);
@@ -29,13 +29,13 @@ export function trackedFiles(folder: string): TrackedFiles | undefined {
 
 interface HiddenGround {
   readonly workspace: Pick<WorkspaceContext, keyof Places | "sandbox">;
-  /** What rules hide besides. */
+  /** Additional paths that rules hide. */
   readonly closes: Pick<PlaceJudge, "judge"> | undefined;
-  /** Paths are shown relative to it. */
+  /** Base of the displayed paths. */
   readonly cwd: string;
 }
 
-/** For a command in a folder: what it made git forget that it did not see, told with its changes. */
+/** For a command in a folder: reports, with its changes, hidden files that the command removed from git's index. */
 export function noteHidden(
   folder: string,
   { workspace, closes, cwd }: HiddenGround,
@@ -48,13 +48,13 @@ export function noteHidden(
   };
 }
 
-/** The index as it is now, to find out later which of its files git knows no more. */
+/** A snapshot of the index, to find out later which files were removed from it. */
 interface IndexBefore {
   /** Absolute paths. */
   forgotten(): readonly string[];
 }
 
-/** Undefined where there is no repository, or its index cannot be read. Never throws. */
+/** Undefined outside a repository, or if its index cannot be read. Never throws. */
 export function noteIndex(folder: string): IndexBefore | undefined {
   const repository = findRepository(folder);
   const before = repository && readIndex(repository);
@@ -77,7 +77,7 @@ function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    return true; // out of our reach, which is no proof that it is gone
+    return true; // not accessible, so it may still exist
   }
 }
 
@@ -85,7 +85,7 @@ function pathOf(top: string, name: string): string {
   return `${top === "/" ? "" : top}/${Buffer.from(name, "latin1").toString("utf8")}`;
 }
 
-/** The one that a folder lies in. Never throws. */
+/** The repository that contains a folder. Never throws. */
 export function findRepository(folder: string): Repository | undefined {
   try {
     for (let top = realpathSync(folder); ; top = dirname(top)) {
@@ -94,11 +94,11 @@ export function findRepository(folder: string): Repository | undefined {
       if (top === "/") return undefined;
     }
   } catch {
-    return undefined; // no such folder, or out of reach: then git knows nothing there either
+    return undefined; // missing or not accessible, so git tracks nothing there either
   }
 }
 
-/** A folder, or in a worktree or submodule a file that points to one. */
+/** `.git` is a folder, or, in a worktree or submodule, a file that points to one. */
 function gitdirOf(top: string): string | undefined {
   const path = join(top, ".git");
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -113,6 +113,6 @@ export function readIndex({ gitdir }: Repository): Buffer | undefined {
   try {
     return readRegular(join(gitdir, "index"), INDEX_BYTES, constants.O_NOFOLLOW);
   } catch {
-    return undefined; // none yet, or out of reach
+    return undefined; // missing or not accessible
   }
 }

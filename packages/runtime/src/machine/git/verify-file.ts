@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { fstatSync } from "node:fs";
 import { createInflate } from "node:zlib";
-import { readPieces } from "../files/bytes.ts";
+import { readPieces } from "../system/bytes.ts";
 
 interface LooseOptions {
   readonly algorithm: string;
   readonly oid: string;
 }
 
-/** The SHA-256 of a file that holds a loose object of git; undefined where the object is not the one of that name. */
+/** The SHA-256 of a file with a loose git object; undefined if the object does not match its id. */
 export async function verifyLoose(fd: number, { algorithm, oid }: LooseOptions): Promise<string | undefined> {
   const file = createHash("sha256");
   const object = createHash(algorithm);
@@ -20,7 +20,7 @@ export async function verifyLoose(fd: number, { algorithm, oid }: LooseOptions):
   });
   for await (const piece of readPieces(fd, new AbortController().signal)) {
     file.update(piece);
-    // A piece is good until the next one is read.
+    // Copied, because the chunk's buffer is reused for the next read.
     if (!inflate.write(Buffer.from(piece))) await Promise.race([drained(inflate), done]);
     if (inflate.destroyed) return undefined;
   }
@@ -36,11 +36,11 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
 
 interface TrailerOptions {
   readonly algorithm: string;
-  /** What the file ended with when it was seen first. */
+  /** The trailing hash of the file when it was first seen. */
   readonly trailer: Buffer;
 }
 
-/** The SHA-256 of a file that ends with the hash of all before it; undefined where it does not, or with another one. */
+/** The SHA-256 of a file that ends with a hash of its preceding content; undefined if that is missing or different. */
 export async function verifyTrailer(fd: number, { algorithm, trailer }: TrailerOptions): Promise<string | undefined> {
   const file = createHash("sha256");
   const body = createHash(algorithm);

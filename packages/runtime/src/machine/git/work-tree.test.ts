@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { scratchWatch } from "../../../../../test/support/scratch-watch.ts";
 
-/** `make <folder> [<files>]` makes a repository with two commits, its files in `src` or the given folder. */
+/** `make <folder> [<files>]` creates a repository with two commits, its files in `src` or the given folder. */
 const MAKE = `set -e
 make() (
   mkdir -p "$1"; cd "$1"; git init -q -b main
@@ -10,7 +10,7 @@ make() (
   for i in $(seq 40); do echo more >> \${2:-src}/f$i.ts; done; git commit -qam two
 )`;
 
-/** Repositories whose working folder has no \`.git\` of its own with all objects in it. `$W` is the working folder. */
+/** Repositories whose work tree lacks a \`.git\` with all objects in it. `$W` is the work tree. */
 // oxfmt-ignore
 const LAYOUTS = [
   { title: "a submodule",                            make: "make lib; git init -q -b main; git -c protocol.file.allow=always submodule -q add $PWD/lib $W; git commit -qm sub" },
@@ -27,10 +27,10 @@ const COMMANDS = [
   { what: "a rewrite of all files", cmd: "for f in $(find . -name 'f*.ts'); do echo changed > $f; done" },
   { what: "a commit, amended",      cmd: "echo x > new.ts; git add -A .; git commit -qm three; git commit -q --amend -m four; echo y > new.ts" },
   { what: "a hard reset and gc",    cmd: "git reset -q --hard HEAD~1; git reflog expire --expire=now --all; git gc -q --prune=now; rm $(find . -name f3.ts)" },
-  { what: "the .git of it removed", cmd: "rm -rf .git; rm $(find . -name 'f1*.ts')" },
+  { what: "its .git removed", cmd: "rm -rf .git; rm $(find . -name 'f1*.ts')" },
 ] as const;
 
-/** Objects are held from the first on, where the layout is one for that. */
+/** Objects are held from the first one on, if the layout supports it. */
 const HELD = { store_files: 1 };
 
 type Scratch = Awaited<ReturnType<typeof scratchWatch>>;
@@ -49,7 +49,7 @@ async function tryAll({ runAnew, snapshot, undo }: Scratch, workFolder: string):
 }
 
 for (const { title, make } of LAYOUTS) {
-  test(`with ${title}, commands are undone byte for byte, with the repository that it belongs to`, async () => {
+  test(`with ${title}, commands are undone byte for byte, including its main repository`, async () => {
     const folder = await scratchWatch({ limits: HELD });
     folder.sh(`${MAKE}\nW=work; ${make}`);
 
@@ -71,7 +71,7 @@ test("with a folder below the top of a repository as root, commands are undone b
   await tryAll(folder, ".");
 });
 
-test("where the objects of alternates are lost, files are restored all the same", async () => {
+test("files are restored even if the objects of alternates are lost", async () => {
   const folder = await scratchWatch({ limits: HELD });
   folder.sh(`${MAKE}\nmake main; git clone -q -s main work`);
   const before = folder.snapshot();

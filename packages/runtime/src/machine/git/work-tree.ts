@@ -1,11 +1,11 @@
 import { constants, existsSync, lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readRegular } from "../files/read-regular.ts";
-import { decodeKey } from "../search/keys.ts";
-import { statsOf } from "../watch/list-folder.ts";
-import { FolderToRead } from "../watch/read-entry.ts";
-import { joinKey } from "../watch/tree-entry.ts";
-import type { Facts } from "../watch/tree-entry.ts";
+import { readRegular } from "../system/read-regular.ts";
+import { decodeKey } from "../system/keys.ts";
+import { statsOf } from "../tree/list-folder.ts";
+import { FolderToRead } from "../tree/read-entry.ts";
+import { joinKey } from "../tree/tree-entry.ts";
+import type { Facts } from "../tree/tree-entry.ts";
 import { ALL_DOUBTFUL, addDoubts, isDoubtful } from "./attributes.ts";
 import type { Doubts } from "./attributes.ts";
 import { doubtsBySettings } from "./conversions.ts";
@@ -14,10 +14,10 @@ import { parseIndex } from "./index-file.ts";
 import type { IndexedFile, IndexFile } from "./index-file.ts";
 import { ObjectStore } from "./object-store.ts";
 
-/** Above this it is not an index of files that people work with. */
+/** No realistic work tree has a larger index. */
 const INDEX_BYTES = 512 << 20;
 
-/** Longer than the kernel's clock for file times stands still. */
+/** Longer than one tick of the kernel's clock for file times. */
 const RACY_MS = 20;
 
 interface ReadIndex {
@@ -27,7 +27,7 @@ interface ReadIndex {
   readonly modified: number;
 }
 
-/** The working folder of a repository, and what git knows of its files. Git itself is not asked. */
+/** The work tree of a repository, with the file facts from git's index. Does not run git. */
 export class WorkTree {
   readonly store: ObjectStore;
   readonly #gitKey: string;
@@ -36,10 +36,10 @@ export class WorkTree {
   #isIndexRead = false;
   #stamp = "";
   #isSettled = false;
-  /** The index that the first look of an earlier process found to be right. Undefined where there was none. */
+  /** The index that the first scan of an earlier process verified. Undefined if none did. */
   #verified: IndexFile | undefined;
   readonly #verifiedPath: string;
-  /** Names whose entries are not in that one: their files are to be read. */
+  /** Names whose entries are not in the verified index: their files must be read. */
   readonly #unverified = new Set<string>();
 
   /** `key` is its real path, one character per byte. */
@@ -50,7 +50,7 @@ export class WorkTree {
     this.store = new ObjectStore(joinKey(this.#gitKey, "objects"), mirror);
   }
 
-  /** For each look. False where git's objects are not held, so that nothing can rely on them. */
+  /** Call this for each scan. False if git's objects are not held, so that nothing can rely on them. */
   async begin(options: HoldOptions): Promise<boolean> {
     this.#isIndexRead = false;
     const isHeld = await this.store.hold(options);
@@ -63,7 +63,7 @@ export class WorkTree {
     return isHeld;
   }
 
-  /** Git has nothing that it did not have at the look before. */
+  /** The index is unchanged since the previous scan, and no objects have disappeared. */
   get isSettled(): boolean {
     return this.#isSettled;
   }
@@ -72,14 +72,15 @@ export class WorkTree {
     return doubtsBySettings({ gitdir: decodeKey(this.#gitKey), home: this.#home });
   }
 
-  /** Whether git knows a file of this name. */
+  /** Whether git tracks a file of this name. */
   tracks(name: string): boolean {
     return this.#readIndex()?.file.find(name) !== undefined;
   }
 
   /**
-   * The object that holds what the file holds, by the times that git noted when it read or wrote it. Undefined where
-   * anything differs, or the file changed in the same instant as the index, so that a later change may not show.
+   * The object with the file's content, according to the times that git recorded when it read or wrote the file.
+   * Undefined if anything differs, or if the file changed at the same time as the index, so that a later change might
+   * go unnoticed.
    */
   find(name: string, facts: Facts): string | undefined {
     const index = this.#readIndex();
@@ -98,14 +99,14 @@ export class WorkTree {
     return undefined;
   }
 
-  /** A file was read, and holds what the object of this name holds. */
+  /** Records that a file was read and has the content of this object. */
   confirm(name: string, oid: string | undefined): void {
     if (oid === this.#readIndex()?.file.find(name)?.oid) this.#unverified.delete(name);
   }
 
   /**
-   * After the first look of a process. What the index says then is believed by the next process: entries that a command
-   * wrote meanwhile are not, until their files were read.
+   * Call this after the first scan of a process. The next process trusts the index as of now, but not entries that a
+   * command wrote meanwhile, until their files were read.
    */
   finish(): void {
     const index = this.#readIndex();
@@ -120,7 +121,7 @@ export class WorkTree {
     this.#index = undefined;
   }
 
-  /** Once per look, where it is needed. */
+  /** At most once per scan. */
   #readIndex(): ReadIndex | undefined {
     if (this.#isIndexRead) return this.#index;
     this.#isIndexRead = true;
@@ -129,7 +130,7 @@ export class WorkTree {
       const path = folder.at("index");
       this.#index = path === undefined ? undefined : readIndex(path, this.#index);
     } catch {
-      this.#index = undefined; // no index, or it is being written: then nothing is known by it
+      this.#index = undefined; // missing, or being written: no facts available
     } finally {
       folder.close();
     }
@@ -154,38 +155,38 @@ function areEqual(one: IndexedFile | undefined, other: IndexedFile): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What a repository knows of the files in a folder. */
+/** What a repository can provide for the files in a folder. */
 export interface GitKnowledge {
-  /** Where in the working folder of a repository it is, if git may have their contents. */
+  /** The folder's position in a work tree, if git may have the contents of its files. */
   readonly place?: GitPlace | undefined;
-  /** It is one of those that git keeps objects in: which of them are held. */
+  /** Set for a folder of git's object store: which objects are held. */
   readonly held?: { readonly store: ObjectStore; readonly folder: string; readonly names: ReadonlySet<string> };
 }
 
-/** Where in a working folder something lies, and what is doubtful there. */
+/** A position in a work tree, with the doubts that apply there. */
 export interface GitPlace {
   readonly tree: WorkTree;
-  /** Of names: empty, or it ends in "/". */
+  /** Prefix of names: empty, or ends in "/". */
   readonly prefix: string;
   readonly doubts: Doubts;
 }
 
-/** The object that surely holds what a file holds, without reading the file. */
+/** The object that is certain to have a file's content, found without reading the file. */
 export function findBlob({ tree, prefix, doubts }: GitPlace, name: string, facts: Facts): string | undefined {
   return isDoubtful(doubts, name) ? undefined : tree.find(prefix + name, facts);
 }
 
-/** The place of a folder, given that of the folder above it. */
+/** The place of a folder, given the place of its parent. */
 export function enterFolder(above: GitPlace, name: string): GitPlace {
   return { ...above, prefix: `${above.prefix}${name}/` };
 }
 
-/** `text` is undefined where it cannot be read. */
+/** `text` is undefined if the attributes file cannot be read. */
 export function withAttributes(place: GitPlace, text: string | undefined): GitPlace {
   return { ...place, doubts: text === undefined ? ALL_DOUBTFUL : addDoubts(place.doubts, text) };
 }
 
-/** What a repository knows of the files in a folder. */
+/** What a repository can provide for the files in a folder. */
 export function knowledgeOf(place: GitPlace | undefined): GitKnowledge {
   if (place?.prefix.startsWith(".git/") !== true) return { place };
   const [, folder] = /^\.git\/objects\/([^/]+)\/$/.exec(place.prefix) ?? [];

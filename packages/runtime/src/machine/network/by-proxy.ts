@@ -21,7 +21,7 @@ export function proxyHeaders({ url }: EnvironmentProxy): Readonly<Record<string,
 export async function connectByProxy(target: Target, proxy: EnvironmentProxy, signal: AbortSignal): Promise<Socket> {
   try {
     const socket = await (target.scheme === "https" ? tunnelTo(target, proxy, signal) : dialProxy(proxy, signal));
-    socket.on("error", () => {}); // told by whoever waits for it; after that nobody has to
+    socket.on("error", () => {}); // the code that waits for it reports it; later errors do not matter
     return socket;
   } catch (error) {
     signal.throwIfAborted();

@@ -34,11 +34,14 @@ export async function connectChecked(target: Target, options: ConnectOptions): P
   const { signal, dial } = options;
   const addresses = await checkAddresses(target, options);
   const socket = (dial ?? dialChecked)(addresses, target.port);
-  socket.on("error", () => {}); // told by whoever waits for it; after that nobody has to
+  socket.on("error", () => {}); // the code that waits for it reports it; later errors do not matter
   await untilEvent(socket, "connect", { signal, target });
   if (dial === undefined && !isOneOf(socket.remoteAddress, addresses)) {
     socket.destroy();
-    throw new ToolError("NetworkDenied", `Cannot reach "${target.host}": it was not reached at the address checked`);
+    throw new ToolError(
+      "NetworkDenied",
+      `Cannot reach "${target.host}": the connection did not go to the checked address`,
+    );
   }
   return socket;
 }
@@ -85,9 +88,9 @@ async function checkedAddresses(target: Target, resolve: Resolver): Promise<read
     // One closed address closes the name: a name that leads both outside and inside is a trick.
     const closed = judgeResolved(target, address);
     if (closed === undefined) continue;
-    throw new ToolError("NetworkDenied", `Cannot reach "${target.host}": ${closed.reason}, which is never reached`, {
+    throw new ToolError("NetworkDenied", `Cannot reach "${target.host}": ${closed.reason}, which is always blocked`, {
       host: target.host,
-      hint: "Use an address on the public network. A local service has to stand on the allowlist by its address and port.",
+      hint: "Use a public address. A local service must be on the allowlist by address and port.",
     });
   }
   return addresses;

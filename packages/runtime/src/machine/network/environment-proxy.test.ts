@@ -51,8 +51,8 @@ test("a proxy is shown without its password", () => {
 // oxfmt-ignore
 const REFUSED = [
   { value: "socks5://me:s3cret@127.0.0.1:1080", says: "Cannot use the proxy in ALL_PROXY: socks5:// proxies are not supported, only http:// and https://" },
-  { value: "http://me:s3cret%@proxy.test",      says: "Cannot use the proxy in ALL_PROXY: its user or password has a broken % escape" },
-  { value: "http://me:s3cret%ff@proxy.test",    says: "Cannot use the proxy in ALL_PROXY: its user or password has a broken % escape" },
+  { value: "http://me:s3cret%@proxy.test",      says: "Cannot use the proxy in ALL_PROXY: its user or password has an invalid % escape" },
+  { value: "http://me:s3cret%ff@proxy.test",    says: "Cannot use the proxy in ALL_PROXY: its user or password has an invalid % escape" },
   { value: "http://me:s3cret@:99999",           says: "Cannot use the proxy in ALL_PROXY: not a valid address (example: http://proxy.example.org:3128)" },
 ] as const;
 

@@ -40,7 +40,7 @@ export function proxyFor(target: URL, environment: Environment): EnvironmentProx
   if (!SUPPORTED.has(url.protocol))
     throw refuse(`${url.protocol}// proxies are not supported, only http:// and https://`);
   if (!isDecodable(url.username) || !isDecodable(url.password))
-    throw refuse("its user or password has a broken % escape");
+    throw refuse("its user or password has an invalid % escape");
   return { url, shown: url.origin, variable };
 }
 

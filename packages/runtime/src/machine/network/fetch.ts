@@ -23,7 +23,7 @@ interface NetworkOptions extends ConnectOptions {
   readonly signal: AbortSignal;
   /** Where proxies are named. Left out: none is used. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Told of every address that is asked for, also those that a redirect leads to. */
+  /** Called with every requested address, including redirect targets. */
   readonly onRequest?: (asked: AskedAddress) => void;
 }
 
@@ -77,8 +77,9 @@ function judge(urlText: string, allow: readonly string[], from?: Target): Target
   const verdict = judgeAddress(urlText, allow);
   if (verdict.effect === "ALLOW") return verdict.target;
   const shown = JSON.stringify(showAddress(urlText));
-  const doing = from === undefined ? `Cannot request ${shown}` : `Cannot follow "${from.host}" to ${shown}`;
-  // A server that redirects badly is no mistake in the arguments.
+  const doing =
+    from === undefined ? `Cannot request ${shown}` : `Cannot follow the redirect from "${from.host}" to ${shown}`;
+  // A bad redirect is the fault of the server, not of the arguments.
   const code = from === undefined ? verdict.code : "NetworkDenied";
   throw new ToolError(
     code,
@@ -163,7 +164,7 @@ async function send(outgoing: Outgoing, socket: Socket, { signal, proxy }: Sendi
     signal,
   });
   request.once("response", resolve);
-  // Stays for good: what comes after the answer is told by whoever reads it.
+  // Never removed: errors after the response are reported by its reader.
   request.on("error", reject);
   request.once("upgrade", () => reject(Object.assign(new Error("upgraded"), { code: "HPE_UPGRADE" })));
   request.end(body);
@@ -186,19 +187,15 @@ function hasControl(text: string): boolean {
 
 function timedOut({ url, timeout_ms }: NetworkRequest): ToolError {
   const shown = JSON.stringify(showAddress(url));
-  return new ToolError(
-    "Timeout",
-    `Cannot request ${shown}: there was no whole answer after ${timeout_ms / 1000} seconds`,
-    {
-      timeout_ms,
-      hint: "Try again later, ask for less, or allow more time.",
-    },
-  );
+  return new ToolError("Timeout", `Cannot request ${shown}: timed out after ${timeout_ms / 1000} s`, {
+    timeout_ms,
+    hint: "Retry later, request less data, or raise the timeout.",
+  });
 }
 
 function tooManyRedirects(url: string): ToolError {
   const shown = JSON.stringify(showAddress(url));
-  return new ToolError("IOError", `Cannot request ${shown}: it was sent on more than ${MOST_REDIRECTS} times`, {
-    hint: "Use the address that it leads to in the end.",
+  return new ToolError("IOError", `Cannot request ${shown}: more than ${MOST_REDIRECTS} redirects`, {
+    hint: "Request the final address directly.",
   });
 }

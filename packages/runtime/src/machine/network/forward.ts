@@ -28,7 +28,7 @@ export async function forward({ request, response, target, upstream }: Forwarded
   response.once("close", onGone);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.once("response", resolve).on("error", reject);
-  outgoing.once("upgrade", () => reject(new Error("the server wants another protocol")));
+  outgoing.once("upgrade", () => reject(new Error("the server requested a protocol upgrade")));
   request.on("error", () => outgoing.destroy());
   request.pipe(outgoing);
   try {
@@ -36,7 +36,7 @@ export async function forward({ request, response, target, upstream }: Forwarded
     response.writeHead(message.statusCode ?? 502, endToEnd(message.headers));
     await pipeline(message, response);
   } catch (error) {
-    // Half an answer cannot be mended: the connection is cut, so that nobody takes it for a whole one.
+    // Half a response cannot be repaired: cut the connection, so that the client does not treat it as complete.
     if (response.headersSent) response.destroy();
     else throw asNetworkError(error, target);
   } finally {

@@ -21,19 +21,19 @@ export function checkHeaders(given: Headers): Headers {
   let bytes = 0;
   for (const [given_name, value] of Object.entries(given)) {
     const name = given_name.toLowerCase();
-    const problem = problemOf(name, value) ?? (Object.hasOwn(checked, name) ? "it is there twice" : undefined);
+    const problem = problemOf(name, value) ?? (Object.hasOwn(checked, name) ? "it is set twice" : undefined);
     if (problem !== undefined) throw badHeader(given_name, problem);
     bytes += name.length + value.length;
     checked[name] = value;
   }
-  if (bytes > MOST_BYTES) throw badHeader("*", `all of them together are longer than ${MOST_BYTES} characters`);
+  if (bytes > MOST_BYTES) throw badHeader("*", `together they exceed ${MOST_BYTES} characters`);
   return checked;
 }
 
 function problemOf(name: string, value: string): string | undefined {
-  if (!NAME.test(name)) return "that is no name of a header";
-  if (OWN.has(name) || name.startsWith("proxy-")) return "it is set by the runtime alone";
-  return VALUE.test(value) ? undefined : "its value holds characters that a header cannot have";
+  if (!NAME.test(name)) return "invalid header name";
+  if (OWN.has(name) || name.startsWith("proxy-")) return "only the runtime sets it";
+  return VALUE.test(value) ? undefined : "its value contains invalid characters";
 }
 
 function badHeader(name: string, problem: string): ToolError {

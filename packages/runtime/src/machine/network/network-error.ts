@@ -6,25 +6,25 @@ interface Trouble {
   readonly hint: string;
 }
 
-const TRY_AGAIN = "Try again later, or ask whether the server is up.";
-const CERTIFICATE = "The server cannot be trusted as it is; use another address.";
+const TRY_AGAIN = "Retry later, or check that the server is running.";
+const CERTIFICATE = "The server cannot be trusted; use another address.";
 
 // oxfmt-ignore
 const TROUBLES: Readonly<Record<string, Trouble>> = {
-  ENOTFOUND:     { why: "there is no host of that name",              hint: "Look at how the host is spelt." },
-  ENODATA:       { why: "there is no host of that name",              hint: "Look at how the host is spelt." },
-  EAI_AGAIN:     { why: "its name could not be looked up now",        hint: TRY_AGAIN },
-  EAI_NODATA:    { why: "there is no host of that name",              hint: "Look at how the host is spelt." },
-  ECONNREFUSED:  { why: "nothing answers on that port",               hint: "Look at the port; start the server if it is yours." },
+  ENOTFOUND:     { why: "host not found",                             hint: "Check the spelling of the host name." },
+  ENODATA:       { why: "host not found",                             hint: "Check the spelling of the host name." },
+  EAI_AGAIN:     { why: "the DNS lookup failed temporarily",          hint: TRY_AGAIN },
+  EAI_NODATA:    { why: "host not found",                             hint: "Check the spelling of the host name." },
+  ECONNREFUSED:  { why: "connection refused",                         hint: "Check the port; start the server if it is yours." },
   ECONNRESET:    { why: "the server closed the connection",           hint: TRY_AGAIN },
   EPIPE:         { why: "the server closed the connection",           hint: TRY_AGAIN },
   ETIMEDOUT:     { why: "the server did not answer",                  hint: TRY_AGAIN },
-  EHOSTUNREACH:  { why: "there is no way to that host",               hint: TRY_AGAIN },
-  ENETUNREACH:   { why: "there is no way to that network",            hint: TRY_AGAIN },
-  EADDRNOTAVAIL: { why: "there is no way to that network",            hint: TRY_AGAIN },
+  EHOSTUNREACH:  { why: "the host is unreachable",                    hint: TRY_AGAIN },
+  ENETUNREACH:   { why: "the network is unreachable",                 hint: TRY_AGAIN },
+  EADDRNOTAVAIL: { why: "the network is unreachable",                 hint: TRY_AGAIN },
   CERT_HAS_EXPIRED:                { why: "its certificate has expired",                 hint: CERTIFICATE },
   CERT_NOT_YET_VALID:              { why: "its certificate is not valid yet",            hint: CERTIFICATE },
-  DEPTH_ZERO_SELF_SIGNED_CERT:     { why: "its certificate is signed by itself",         hint: CERTIFICATE },
+  DEPTH_ZERO_SELF_SIGNED_CERT:     { why: "its certificate is self-signed",         hint: CERTIFICATE },
   SELF_SIGNED_CERT_IN_CHAIN:       { why: "its certificate is not from a known authority", hint: CERTIFICATE },
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: { why: "its certificate is not from a known authority", hint: CERTIFICATE },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: { why: "its certificate is not from a known authority", hint: CERTIFICATE },
@@ -32,7 +32,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   HPE_HEADER_OVERFLOW:             { why: "its headers are too long",                    hint: "Use another address." },
 };
 
-const UNKNOWN_HINT = "Look at the address and try again.";
+const UNKNOWN_HINT = "Check the address and retry.";
 
 /** What went wrong on the way, in our words. The system's own message is not passed on: it names resolved addresses. */
 export function asNetworkError(error: unknown, { host, port }: Pick<Target, "host" | "port">): ToolError {
@@ -55,7 +55,6 @@ function codeOf(error: unknown): string {
 
 function describeCode(code: string): string {
   if (code.startsWith("HPE_")) return "it does not speak HTTP";
-  if (code.startsWith("ERR_SSL") || code.startsWith("ERR_TLS") || code === "EPROTO")
-    return "no TLS connection came about";
+  if (code.startsWith("ERR_SSL") || code.startsWith("ERR_TLS") || code === "EPROTO") return "the TLS handshake failed";
   return `the connection failed (${code})`;
 }

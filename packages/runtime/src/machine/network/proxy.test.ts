@@ -140,7 +140,7 @@ const REFUSED_REQUESTS = [
   ["https without a tunnel",            "https://example.com/",             400],
   ["a path alone",                      "/etc/passwd",                      400],
   ["another scheme",                    "ftp://example.com/",               400],
-  ["a name that nobody has",            "http://nowhere.example.com/",      502],
+  ["a name that does not resolve",      "http://nowhere.example.com/",      502],
 ] as const;
 
 const NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -184,7 +184,7 @@ test.each(REFUSED_TUNNELS)("a tunnel to %s is refused", async (_title, authority
   expect(dial).not.toHaveBeenCalled();
 });
 
-test("a tunnel passes bytes both ways, and is told of when it is over", async () => {
+test("a tunnel passes bytes both ways, and is reported when it ends", async () => {
   const port = await serveEcho();
   const { path, told } = await start({ allow: [`127.0.0.1:${port}`] });
   const { socket, head } = await connectThrough(path, `127.0.0.1:${port}`);
@@ -279,7 +279,7 @@ test("a server that does not speak HTTP is a bad gateway", async () => {
   expect(told).toMatchObject([{ allowed: true, reason: expect.stringContaining("127.0.0.1") as unknown }]);
 });
 
-test("what is no request is told so", async () => {
+test("input that is not an HTTP request gets status 400", async () => {
   const { path } = await start();
   expect(await say(path, "nonsense\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
 });
@@ -290,7 +290,7 @@ test("an upgrade is not served", async () => {
   expect(await say(path, asked)).toMatch(/^HTTP\/1\.1 501 /);
 });
 
-test("closing ends every connection, tells of it, and removes the socket", async () => {
+test("closing ends every connection, reports each, and removes the socket", async () => {
   const port = await serveEcho();
   const { proxy, path, told } = await start({ allow: [`127.0.0.1:${port}`] });
   expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -103,7 +103,7 @@ function serve(server: Server, parts: ProxyParts, track: (work: Promise<void>) =
   server.on("request", (request, response) => track(serveRequest(request, response, parts)));
   server.on("connect", (request, client, head) => track(serveTunnel({ request, client, head }, parts)));
   server.on("upgrade", (_request, client) => answer(client, "501 Not Implemented", "This proxy does not upgrade"));
-  server.on("clientError", (_error, client) => answer(client, "400 Bad Request", "This is no HTTP request"));
+  server.on("clientError", (_error, client) => answer(client, "400 Bad Request", "Not a valid HTTP request"));
 }
 
 function keep(socket: Socket, { sockets }: ProxyParts): void {
@@ -186,7 +186,7 @@ function judge(urlText: string, { options }: ProxyParts): Target {
 async function connectFor(target: Target, client: Duplex, parts: ProxyParts): Promise<Socket> {
   const { options } = parts;
   const gone = new AbortController();
-  const onClose = (): void => gone.abort(new Error("the client went away"));
+  const onClose = (): void => gone.abort(new Error("the client disconnected"));
   client.once("close", onClose);
   const late = AbortSignal.timeout(options.connect_ms ?? CONNECT_MS);
   try {
@@ -206,7 +206,7 @@ function malformed(why: string): ToolError {
 const STATUS_LINES = { 400: "400 Bad Request", 403: "403 Forbidden", 502: "502 Bad Gateway" } as const;
 
 function refusalOf(error: unknown): { readonly status: keyof typeof STATUS_LINES; readonly reason: string } {
-  if (!(error instanceof ToolError)) return { status: 502, reason: "The connection was given up" };
+  if (!(error instanceof ToolError)) return { status: 502, reason: "The connection failed" };
   const status = error.code === "NetworkDenied" ? 403 : error.code === "InvalidArguments" ? 400 : 502;
   return { status, reason: error.message };
 }

@@ -108,10 +108,10 @@ function isFromDecoder(error: unknown): boolean {
 function badEncoding(error: unknown): ToolError {
   return new ToolError(
     "IOError",
-    "Cannot read the answer: what the server sent is not packed as it says, or was cut off",
+    "Cannot read the response: its body does not match its content encoding, or is truncated",
     {
       reason: (error as NodeJS.ErrnoException | undefined)?.code ?? "too_long",
-      hint: "Try again; if it stays so, the server is at fault.",
+      hint: "Retry; if it fails again, the server is at fault.",
     },
     error,
   );

@@ -21,7 +21,7 @@ export function followRedirect(
   { status, target }: { readonly status: number; readonly target: Target },
 ): Outgoing {
   if (from.scheme === "https" && target.scheme === "http") {
-    throw refused(from, target, "it leads from https to http, where everybody on the way could read it");
+    throw refused(from, target, "it redirects from https to http, which is not encrypted");
   }
   const isGet = becomesGet(status, method);
   const next = isGet
@@ -29,7 +29,7 @@ export function followRedirect(
     : { target, method, headers, body };
   if (target.origin === from.origin) return next;
   if (!SAFE_METHODS.has(next.method)) {
-    throw refused(from, target, `"${next.method}" and its body are not sent on to another origin`);
+    throw refused(from, target, `"${next.method}" and its body are not forwarded to another origin`);
   }
   return { ...next, headers: withoutSecrets(next.headers) };
 }
@@ -41,8 +41,8 @@ function becomesGet(status: number, method: string): boolean {
 }
 
 function refused(from: Target, to: Target, why: string): ToolError {
-  return new ToolError("NetworkDenied", `Cannot follow "${from.host}" to "${to.host}": ${why}`, {
+  return new ToolError("NetworkDenied", `Cannot follow the redirect from "${from.host}" to "${to.host}": ${why}`, {
     location: to.origin + new URL(to.href).pathname,
-    hint: "If that is where the request should go, make it there directly.",
+    hint: "If that is the intended target, send the request there directly.",
   });
 }

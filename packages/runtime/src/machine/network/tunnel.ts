@@ -28,7 +28,7 @@ export async function tunnel({ client, upstream, head }: Ends, idleMs: number): 
   ] as const) {
     end.on("error", () => end.destroy());
     end.once("close", () => {
-      // The other one gets what is on its way to it, unless that was cut off. It has nobody to speak to any more.
+      // Flush what is still buffered for the other end, unless this one was cut off; then close it: its peer is gone.
       if (end.readableEnded) other.end(() => other.destroy());
       else other.destroy();
       if (--open === 0) resolve();

@@ -5,24 +5,24 @@ import { isInside } from "../../paths/inside.ts";
 import { judgeSensitivity } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { findImports, isClearlyPath } from "../../text/note-imports.ts";
-import { resolvePath } from "../files/resolve.ts";
+import { resolvePath } from "../system/resolve.ts";
 import { readNoteFile } from "./note-file.ts";
 import type { JudgeNote, NoteFile } from "./note-file.ts";
 
-/** All notes together: they are sent with every request. */
+/** Limit for all notes together, because they are sent with every request. */
 const NOTES_BYTES = 32_768;
-/** More files than this are not read, imports included. */
+/** Maximum number of files, imports included. */
 const MAX_FILES = 50;
 const MAX_SKIPPED = 50;
-/** How far imports lead: a file that is imported by one that is imported, and so on. */
+/** Maximum depth of nested imports. */
 const MAX_HOPS = 5;
-/** Its `@path` words are imports, wherever a link to it stands. */
+/** In this file `@path` words are imports, also when it is reached through a link. */
 const WITH_IMPORTS = "CLAUDE.md";
 
-/** In each folder of the workspace, the first one that is there and not empty. */
+/** In each folder of the workspace, the first that exists and is not empty. */
 const IN_WORKSPACE = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"] as const;
 
-/** The person's own, for every workspace: the first one that is there and not empty. */
+/** The user's own notes for every workspace: the first that exists and is not empty. */
 // oxfmt-ignore
 const OF_PERSON = [
   { in: "configuration", path: "AGENTS.md" },
@@ -35,20 +35,20 @@ export interface NotesOptions {
   /** Real paths. */
   readonly workspace: Places;
   readonly cwd: string;
-  /** As the environment has it. */
+  /** As set in the environment. */
   readonly home: string;
-  /** Where the person keeps what is configured for the runtime. */
+  /** The user's configuration folder for the runtime. */
   readonly configuration: string;
-  /** Whether a file of the workspace may be read without asking: a clause that says why not. */
+  /** Why a workspace file may not be read without approval, as a clause; undefined if it may. */
   readonly judge: JudgeNote;
 }
 
 interface Candidate {
-  /** Where it is looked for. */
+  /** The path to try. */
   readonly path: string;
   readonly owner: NoteStanding;
   readonly hops: number;
-  /** The word after `@`, and the note that has it. */
+  /** The word after `@`, and the note that contains it. */
   readonly imported?: { readonly word: string; readonly by: string };
 }
 
@@ -57,11 +57,11 @@ type Found = Omit<ProjectNote, "truncated"> & Pick<NoteFile, "isCut">;
 interface Collection {
   readonly notes: Found[];
   readonly skipped: SkippedNote[];
-  /** Real paths: what two names lead to is read once. */
+  /** Real paths, so that a file reached by two names is read once. */
   readonly seen: Set<string>;
 }
 
-/** Reads the notes for a working folder. Never throws for what is there: that is told in `skipped`. */
+/** Reads the notes for a working folder. Never throws for unusable files: `skipped` lists them. */
 export function findNotes(options: NotesOptions): ProjectNotes {
   const collection: Collection = { notes: [], skipped: [], seen: new Set() };
   const { home, configuration } = options;
@@ -86,7 +86,7 @@ function takeFirst(paths: readonly string[], owner: NoteStanding, collection: Co
   for (const path of paths) if (take({ path, owner, hops: 0 }, collection, options)) return;
 }
 
-/** Whether it has a text. What it imports follows it. */
+/** Whether the file has text. Its imports are added after it. */
 function take(candidate: Candidate, collection: Collection, options: NotesOptions): boolean {
   const { path, owner, hops, imported } = candidate;
   const shown = showPath(path, owner, options);
@@ -105,7 +105,7 @@ function take(candidate: Candidate, collection: Collection, options: NotesOption
   }
   if ("why" in file) return skip(file.why);
   if (file.text.trim() === "") return skip("it is empty");
-  if (collection.notes.length >= MAX_FILES) return skip(`there are more than ${MAX_FILES} files of notes`);
+  if (collection.notes.length >= MAX_FILES) return skip(`there are more than ${MAX_FILES} note files`);
   const standing = owner === "user" && !isInRoots(file.real, options) ? "user" : "workspace";
   const { text, bytes, isCut } = file;
   const imported_by = imported === undefined ? {} : { imported_by: imported.by };
@@ -130,7 +130,7 @@ function takeImports(
   const { path, owner, hops } = candidate;
   const imports = findImports(text);
   if (imports.length > 0 && hops >= MAX_HOPS) {
-    skip(`its imports are more than ${MAX_HOPS} steps away from the first file`);
+    skip(`its imports are nested more than ${MAX_HOPS} levels deep`);
     return;
   }
   for (const word of imports) {
@@ -147,8 +147,9 @@ function isInRoots(real: string, { workspace: { roots } }: NotesOptions): boolea
 }
 
 /**
- * A person's own notes may lie where tools do not reach, for that is where the configuration is; a link of theirs and an
- * import may not lead to a sensitive place. What lies in the workspace is judged as the workspace's, also where the person's notes import it.
+ * The user's own notes may be in folders that are closed to tools, such as the configuration folder; but their links
+ * and imports may not lead to a sensitive path. Files in the workspace follow the workspace's rules, even when the
+ * user's notes import them.
  */
 function judgeFor({ path, owner, hops }: Candidate, options: NotesOptions): JudgeNote {
   return (real) => {
@@ -164,7 +165,7 @@ function showPath(path: string, owner: NoteStanding, { home, cwd }: NotesOptions
   return below.startsWith("..") || isAbsolute(below) ? path : `~/${below}`;
 }
 
-/** Long files are cut at the end of a line, so that every file has a part of the space. */
+/** Long files are truncated at the end of a line, so that every file gets a share of the limit. */
 function fitAll(notes: readonly Found[]): readonly ProjectNote[] {
   const shares = shareOut(
     notes.map(({ text }) => Buffer.byteLength(text)),

@@ -1,28 +1,28 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
-import { kindOf, openHandle, procPath, realPathOf } from "../files/handle.ts";
-import { isSystemError, reasonOf } from "../files/system-error.ts";
+import { kindOf, openHandle, procPath, realPathOf } from "../system/handle.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
 
-/** A clause that says why what really lies there is not given to a model. */
+/** Why the file at this real path is withheld from the model, as a clause. */
 export type JudgeNote = (real: string) => string | undefined;
 
 export interface NoteFile {
   readonly real: string;
-  /** The beginning, at most `limit_bytes` of it. */
+  /** The beginning of the file, at most `limit_bytes`. */
   readonly text: string;
   /** Size of the file. */
   readonly bytes: number;
-  /** The file goes on after `text`. */
+  /** The file is longer than `text`. */
   readonly isCut: boolean;
 }
 
 export type ReadNote = NoteFile | { readonly why: string; readonly real?: string } | undefined;
 
-/** Notes are written by hand: a longer file is something else, and its beginning says nothing about it. */
+/** Notes are written by hand, so a larger file is something else. */
 const MAX_FILE_BYTES = 1_048_576;
 
 /**
- * Reads the beginning of a file through a descriptor, after asking the kernel where that leads: what was judged is what
- * is read. Never waits for a pipe or a device. Undefined where nothing of that name exists.
+ * Reads the beginning of a file through a descriptor whose real path the kernel reported: the file that was checked is
+ * the file that is read. Never blocks on a pipe or device. Undefined if nothing of that name exists.
  */
 export function readNoteFile(path: string, judge: JudgeNote, limit_bytes: number): ReadNote {
   let handle: number;
@@ -31,7 +31,7 @@ export function readNoteFile(path: string, judge: JudgeNote, limit_bytes: number
   } catch (error) {
     if (!isSystemError(error)) throw error;
     if (!isMissing(error)) return { why: `it cannot be opened (${reasonOf(error)})` };
-    return isLink(path) ? { why: "it is a link that leads nowhere" } : undefined;
+    return isLink(path) ? { why: "it is a broken symbolic link" } : undefined;
   }
   try {
     const real = realPathOf(handle);
@@ -50,7 +50,7 @@ function isLink(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   } catch (error) {
-    if (isSystemError(error)) return false; // gone meanwhile, or below a file
+    if (isSystemError(error)) return false; // removed meanwhile, or below a file
     throw error;
   }
 }
@@ -86,11 +86,11 @@ function readText(handle: number, limit_bytes: number): Omit<NoteFile, "real"> |
   }
 }
 
-/** A character that the limit cuts is left out. Undefined for what is not UTF-8. */
+/** Drops a character that the limit splits. Undefined for invalid UTF-8. */
 function decode(bytes: Buffer, isCut: boolean): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isCut });
   } catch {
-    return undefined; // the only thing that a fatal decoder throws about
+    return undefined; // a fatal decoder throws only for invalid UTF-8
   }
 }

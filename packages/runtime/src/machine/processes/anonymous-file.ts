@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, constants, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { procPath } from "../files/handle.ts";
+import { procPath } from "../system/handle.ts";
 
 /** A file with no name, to hand to a child as a descriptor. The caller closes it. */
 export function anonymousFile(folder: string, content: Uint8Array): number {

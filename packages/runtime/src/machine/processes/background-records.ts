@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, renameSync, unlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import type { BackgroundFacts } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { lifeOf } from "../files/process-owner.ts";
+import { lifeOf } from "../system/process-owner.ts";
 import { NotAFileError, readOwnText } from "../../own-files/read-own-file.ts";
 
 /** What is kept of a background command on the disk. */
@@ -44,7 +44,7 @@ export function readRecord(folder: string, id: string): BackgroundRecord | undef
   const record = findRecord(folder, id);
   if (record !== "damaged") return record;
   const name = `background/${id}.json`;
-  const why = `Cannot read the background command "${id}": "${name}" in the state folder is not a valid record of one`;
+  const why = `Cannot read the background command "${id}": "${name}" in the state folder is not a valid record`;
   throw new ToolError("RecordFailed", why, {
     hint: `Delete "${name}" and start the command again; others are not affected.`,
   });
@@ -63,7 +63,7 @@ function findRecord(folder: string, id: string): BackgroundRecord | "damaged" | 
   const record = parseRecord(text, id);
   if (record === undefined) return "damaged";
   if (record.state !== "running" || lifeOf(record.owner) !== "gone") return record;
-  return { ...record, state: "lost", changes_problem: "the process that watched it is gone" };
+  return { ...record, state: "lost", changes_problem: "the process that watched it has exited" };
 }
 
 const STATES: ReadonlySet<unknown> = new Set(["running", "exited", "stopped", "failed", "lost"]);

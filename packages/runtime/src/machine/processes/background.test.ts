@@ -25,7 +25,7 @@ const MODES: readonly { mode: SandboxMode; name: string }[] = [
   { mode: "off", name: "without a sandbox" },
 ];
 
-/** What is to be writable is not there in the first launches, so many as are `failing`: their sandbox does not start. */
+/** In the first `failing` launches the writable folder does not exist, so their sandbox does not start. */
 async function background(mode: SandboxMode, options: Partial<BackgroundOptions> = {}, failing = 0) {
   const folder = await scratchFolder();
   await folder.make({ "root/": "", "state/": "" });
@@ -131,7 +131,7 @@ for (const { mode, name } of MODES) {
       await vi.waitFor(() => expect(processesWith(word)).toEqual([]), { timeout: 2_000 });
       const next = make();
       expect(next.list()).toMatchObject([
-        { background_id, state: "lost", changes_problem: expect.stringMatching(/is gone/) as string },
+        { background_id, state: "lost", changes_problem: expect.stringMatching(/has exited/) as string },
       ]);
       expect((await next.output(background_id, { position: 0, wait_ms: 0, signal })).output.toString()).toBe("up\n");
       expect(await next.stop(background_id)).toMatchObject({ state: "lost" });
@@ -161,7 +161,7 @@ function change(path: string): CommandChange {
   return { path, real: `/root/${path}`, kind: "file", change: "added", undoable: false };
 }
 
-/** A look that says what it is told to, and whether it was asked. */
+/** A fake look that returns a given result and records its calls. */
 function lookThatFinds(find: () => Promise<CommandChanges>) {
   const asked: string[] = [];
   const look: CommandLook = {
@@ -234,7 +234,9 @@ test("where it cannot be found out what a command changed, that is told", async 
   const { look } = lookThatFinds(() => Promise.reject(new Error("no disk")));
   const { background_id } = await start("true", look);
 
-  expect(await commands.stop(background_id)).toMatchObject({ changes_problem: "looking failed (no disk)" });
+  expect(await commands.stop(background_id)).toMatchObject({
+    changes_problem: "the scan for changes failed (no disk)",
+  });
 });
 
 test("nothing is looked for where a command never ran, and nothing is left of it", async () => {

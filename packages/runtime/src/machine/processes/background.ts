@@ -9,7 +9,7 @@ import type {
   OutputRedactor,
 } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { ownProcess } from "../files/process-owner.ts";
+import { ownProcess } from "../system/process-owner.ts";
 import { backgroundFolder, dropOld, readRecord, readRecords, writeRecord } from "./background-records.ts";
 import type { BackgroundRecord } from "./background-records.ts";
 import type { Child, ChildEnd } from "./child.ts";
@@ -175,14 +175,10 @@ export class BackgroundCommands implements Background {
   #find(background_id: string): BackgroundRecord {
     const record = this.#own.get(background_id)?.record ?? readRecord(this.#openFolder(), background_id);
     if (record !== undefined) return record;
-    throw new ToolError(
-      "NotFound",
-      `Cannot find the background command "${background_id}": there is none of that name`,
-      {
-        background_id,
-        hint: "background_list names those that there are.",
-      },
-    );
+    throw new ToolError("NotFound", `Cannot find the background command "${background_id}": no such command`, {
+      background_id,
+      hint: "List the existing ones with background_list.",
+    });
   }
 
   async #finish(own: Own): Promise<void> {
@@ -190,7 +186,7 @@ export class BackgroundCommands implements Background {
     try {
       end = await own.child.ended;
     } catch (error) {
-      own.log.add(Buffer.from(`${(error as Error).message}\n`)); // it never ran; why is what there is to read of it
+      own.log.add(Buffer.from(`${(error as Error).message}\n`)); // it never ran; the reason is its only output
     }
     own.flush();
     own.log.close();
@@ -216,7 +212,7 @@ export class BackgroundCommands implements Background {
     try {
       return { changes: keepChanges(await look.after(), redactor) };
     } catch (error) {
-      return { changes_problem: redactor.text(`looking failed (${(error as Error).message})`) };
+      return { changes_problem: redactor.text(`the scan for changes failed (${(error as Error).message})`) };
     }
   }
 }
@@ -226,8 +222,8 @@ type ChangeFacts = "changes" | "changes_problem";
 function noNetwork(): ToolError {
   return new ToolError(
     "NetworkDenied",
-    "Cannot give the command the network: it would go on in the background, after the call that was allowed to reach out",
-    { hint: "Fetch what it needs with a command that is waited for, then start it without the network." },
+    "Cannot give the command the network: it would keep running in the background after the approved call ended",
+    { hint: "Fetch what it needs with a foreground command, then start it without network." },
   );
 }
 

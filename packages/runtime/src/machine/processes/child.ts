@@ -34,7 +34,7 @@ export interface ChildEnd {
   readonly exit_code: number;
   readonly signal: string | null;
   readonly limit_reached?: LimitReached;
-  /** It was stopped because this path was open to it, see `CommandEnd`. */
+  /** The command was stopped because the sandbox could not protect this path, see `CommandEnd`. */
   readonly unprotected?: string;
 }
 
@@ -90,7 +90,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
     }
   };
   const ended = conclude();
-  ended.catch(() => {}); // told to whoever asks for it
+  ended.catch(() => {}); // callers that await it get the error
   return {
     pid,
     launch,

@@ -21,14 +21,14 @@ test("an engine gets an environment of its own, nothing to read, and says how it
   expect((await engine.ended).stderr).toContain("trouble");
 });
 
-test("an engine that speaks without end waits while nobody reads, and is gone when it is stopped", async () => {
+test("an engine with endless output waits while its output is not read, and is gone when it is stopped", async () => {
   const engine = start("/usr/bin/yes", []);
   for await (const piece of engine.output) {
     expect(piece.length).toBeGreaterThan(0);
     break;
   }
   await engine.stop();
-  expect((await engine.ended).code).not.toBe(0); // killed, or ended by having nobody to speak to
+  expect((await engine.ended).code).not.toBe(0); // killed, or ended because its output was closed
 });
 
 test("an engine ends when its signal does, and none is started after that", async () => {

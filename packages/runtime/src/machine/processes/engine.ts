@@ -24,7 +24,7 @@ export interface EngineEnd {
 }
 
 export interface Engine {
-  /** What it says, piece by piece. It waits while nobody reads. */
+  /** Its output, in chunks. The engine waits while the caller does not read. */
   readonly output: AsyncIterable<Buffer>;
   /** Resolves when nothing of it is left. Throws `IOError` where it could not be started. */
   readonly ended: Promise<EngineEnd>;
@@ -38,7 +38,7 @@ const STDERR_BYTES = 65_536;
 
 /**
  * Starts a search program. It is one process: none of the arguments that we use makes these programs start others, so
- * ending it leaves nothing. It is in our own group, so that whoever ends us from a terminal ends it too.
+ * ending it leaves nothing. It stays in our process group, so that Ctrl-C in a terminal ends it too.
  */
 export function startEngine({ program, args, cwd, stdin, signal, findObstacle }: EngineCall): Engine {
   signal.throwIfAborted();
@@ -54,7 +54,7 @@ export function startEngine({ program, args, cwd, stdin, signal, findObstacle }:
       obstacle?.throwIfFound();
       return end;
     });
-  ended.catch(() => {}); // told to whoever asks for it
+  ended.catch(() => {}); // callers that await it get the error
   return {
     output: outputOf(child),
     ended,

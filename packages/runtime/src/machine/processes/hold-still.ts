@@ -45,10 +45,10 @@ export function registerMover(roots: readonly string[], gate: Gate): Registratio
 }
 
 /**
- * Stops the commands of this process that may write to one of these roots, until the result is called: nothing is moved
- * by them while a sandbox is put up. They do not notice, unless they ask for the state of their children. Undefined where
- * there is none. One that has not begun waits at its gate and is not stopped: whoever is stopped before it has asked the
- * kernel to die with this process would outlive it.
+ * Pauses (SIGSTOP) the commands of this process that may write to one of these roots, until the result is called: so
+ * they move nothing while a sandbox is set up. They do not notice, unless they query the state of their children.
+ * Undefined where no such command runs. A command that has not begun waits at its gate and is not stopped: stopped
+ * before it has asked the kernel to die with this process, it would outlive it.
  */
 export function holdStill(roots: readonly string[]): (() => void) | undefined {
   const held = [...movers].filter((mover) => isShared(mover.roots, roots));

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
-import { ownProcess } from "../files/process-owner.ts";
+import { ownProcess } from "../system/process-owner.ts";
 import { MARK } from "./marks.ts";
 
 /**
- * Waits for a line, which says that there is no command any more, or for the end of its standard input, whose other end
+ * Waits for a line, which says that no commands are left, or for the end of its standard input, whose other end
  * only the runtime has: then it ends whatever carries a mark of that runtime, and looks again, because they may have made
  * others meanwhile. It calls no program.
  */
@@ -54,7 +54,7 @@ export function keepCommand(bash: string): () => void {
   };
 }
 
-/** For whoever starts no more commands: it is not to stay where there are none. */
+/** Ends the keeper if no commands run. For callers that start no more commands. */
 export function dismissKeeper(): void {
   if (current?.commands === 0) current.dismiss();
 }
@@ -65,7 +65,7 @@ function startKeeper(bash: string): Keeper {
     cwd: "/",
     env: inherited === undefined ? {} : { [MARK]: inherited },
     stdio: ["pipe", "ignore", "ignore"],
-    detached: true, // whoever ends our group from a terminal does not end it
+    detached: true, // Ctrl-C in a terminal ends our process group, not the keeper
   });
   const lifeline = child.stdin as Socket | undefined; // there is none where we have no descriptor left
   const forget = (): void => {

@@ -2,8 +2,8 @@ import { closeSync } from "node:fs";
 import { join } from "node:path";
 import type { Command, CommandLimits } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { openHandle, realPathOf } from "../files/handle.ts";
-import { asToolError } from "../files/system-error.ts";
+import { openHandle, realPathOf } from "../system/handle.ts";
+import { asToolError } from "../system/system-error.ts";
 import { anonymousFile } from "./anonymous-file.ts";
 import type { PipePool } from "./output-pipes.ts";
 import { prologueText } from "./prologue.ts";
@@ -33,7 +33,7 @@ export interface Launch {
   readonly memory_folders: readonly string[];
   /** Told its first process as soon as there is one. */
   started?(pid: number): void;
-  /** Calls back when a file that it must not change is open to it, because somebody put another one in its place. */
+  /** Calls back when a protected file is exposed to the command, because another process replaced it. */
   guard?(onOpened: (path: string) => void): () => void;
   /** The first process inside the sandbox, whose end ends all others; undefined without one, and until it is there. */
   inner(): number | undefined;
@@ -99,7 +99,7 @@ export function openJudged(folder: string): number {
   closeSync(fd);
   throw new ToolError(
     "PathTraversalBlocked",
-    `Cannot run a command in "${folder}": it leads elsewhere than when it was checked`,
+    `Cannot run a command in "${folder}": its target changed since it was checked`,
     { path: folder },
   );
 }

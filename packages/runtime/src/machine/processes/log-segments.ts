@@ -88,7 +88,7 @@ export interface LogPart {
   readonly position: number;
 }
 
-/** At most so many bytes of a log from a position on, also of one whose writer is gone. */
+/** Reads a limited number of bytes of a log from a position on; the writer may be gone. */
 export function readLog(
   { folder, id }: { readonly folder: string; readonly id: string },
   { position, limit_bytes }: { readonly position: number; readonly limit_bytes: number },

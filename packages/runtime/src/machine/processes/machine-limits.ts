@@ -34,7 +34,7 @@ function diskBytes(): number {
   }
 }
 
-/** What a command may take where nobody says otherwise. Whole mebibytes, so that settings can show and repeat it. */
+/** Default limits of a command. Whole mebibytes, so that settings can show and repeat them. */
 export function machineLimits(facts: MachineFacts = machineFacts()): CommandLimits {
   const mebibytes = (bytes: number, [least, most]: readonly [number, number]): number =>
     MEBIBYTE * Math.min(most, Math.max(least, Math.floor(bytes / MEBIBYTE)));

@@ -1,4 +1,4 @@
-import { lifeOf, ownProcess } from "../files/process-owner.ts";
+import { lifeOf, ownProcess } from "../system/process-owner.ts";
 import { allPids, environmentOf, isAlive, parentOf, pidsSince, signalProcess } from "./process-tree.ts";
 
 /** The variable by which the processes of a command are found again, wherever they went. */
@@ -28,8 +28,9 @@ function marksOf(pid: number): readonly string[] {
 }
 
 /**
- * Whether this process is a command of a runtime, or descends from one: then it may not speak for a person. Whoever runs
- * without a sandbox can hide it; the wall is that what a person has said lies where no sandboxed command can write.
+ * Whether this process is a command of a runtime, or descends from one: then it may not answer for a user. A command
+ * without a sandbox can hide this; the real protection is that a user's answers are stored where no sandboxed command
+ * can write.
  */
 export function isRunByCall(): boolean {
   let pid: number | undefined = process.pid;
@@ -63,8 +64,8 @@ export function ranAlone({ pid, began }: Marked): boolean {
 }
 
 /**
- * Ends every process that carries a mark. They may make new ones meanwhile, so it looks again until there are no new
- * ones. Says whether all are gone already: those that were just ended need a moment, in which we must not be in the way.
+ * Ends every process that carries a mark. They may start others meanwhile, so it repeats until it finds no new ones.
+ * Returns whether all are gone already: killed processes take a moment to exit, and we must not block meanwhile.
  */
 export function killMarked(marked: Marked): boolean {
   const ended = new Set<number>();
@@ -82,8 +83,8 @@ export function killMarked(marked: Marked): boolean {
 const MOST_ROUNDS = 50;
 
 /**
- * Ends what the commands of a worker left that is gone: killed with no chance to clear up, and without a sandbox that
- * would have died with it. Done when a runtime starts, and by whoever saw the worker end. Gives the processes it ended.
+ * Ends the leftover processes of a worker that was killed before it could clean up, and that ran without a sandbox,
+ * which would have died with it. Called when a runtime starts, and after a worker ended. Returns the ended processes.
  */
 export function sweepLost(): readonly number[] {
   const lost = allPids().filter((pid) => pid !== process.pid && marksOf(pid).some(isOrphan));

@@ -88,7 +88,7 @@ for (const isOld of [false, true]) {
     });
   }
 
-  sandboxed(`${name} a hidden folder stays empty, whoever owns it${needs}`, async () => {
+  sandboxed(`${name} a hidden folder stays empty, regardless of its owner${needs}`, async () => {
     const { run, at } = await commands({ isOld });
     const ssh = at("root/.ssh");
     const end = await run(`chmod 0777 ${ssh}; echo x > ${ssh}/a; mkdir ${ssh}/b; ls -A ${ssh} | wc -l`);
@@ -105,7 +105,7 @@ const MEMFD = `my $name = "x"; my $fd = syscall(319, $name, 0); print "$fd $!\\n
   my $piece = "x" x 1_000_000; syswrite $file, $piece for 1 .. 400; sleep 15`;
 const SOCKETS = `use Socket; my @kept; for (1 .. 1500) { socketpair(my $one, my $other, AF_UNIX, SOCK_STREAM, 0); push @kept, $one, $other } sleep 15`;
 
-withPerl(`shared memory that nobody has mapped any more counts${needs}`, async () => {
+withPerl(`shared memory that is no longer mapped counts${needs}`, async () => {
   const { run } = await commands();
 
   expect(await run(`exec ${PERL} -e '${FILL_AND_FORGET}'`)).toMatchObject(OVER);

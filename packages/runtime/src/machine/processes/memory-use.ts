@@ -86,7 +86,7 @@ export function memoryOf(pids: readonly number[], { limit_bytes, uncharged }: Me
   const roughly = resident + socket_bytes + Math.max(file_bytes, shared_growth_bytes);
   if (roughly <= limit_bytes) return resident + socket_bytes + file_bytes;
   const { own_bytes, mapped_bytes } = proportionalBytes(pids);
-  // Pages of a shared mapping stay in memory when nobody has them mapped any more, as those of an open file do.
+  // Pages of a shared mapping stay in memory after they were unmapped, like those of an open file.
   const unmapped = Math.min(Math.max(0, shared_growth_bytes - file_bytes), sharedBytesOf(pids));
   return own_bytes + socket_bytes + Math.max(mapped_bytes, file_bytes + unmapped);
 }

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import { openHandle } from "../files/handle.ts";
+import { openHandle } from "../system/handle.ts";
 import { PipePool } from "./output-pipes.ts";
 import { runCommand } from "./run.ts";
 
@@ -35,8 +35,8 @@ test("a pipe is never given out twice, whatever was kept of it", async () => {
 
   for (let each = 0; each < 100; each++) {
     const next = pipes.take();
-    if (next === undefined) throw new Error("there is no pipe");
-    // Nobody reads what was kept, so it cannot be opened for writing without waiting.
+    if (next === undefined) throw new Error("no pipe available");
+    // The kept pipe has no reader, so opening it for writing without blocking fails.
     expect(() => openSync(`/proc/self/fd/${kept}`, 0o4001)).toThrow(/ENXIO/);
     writeSync(next.writer, "truth");
     closeSync(next.writer);
@@ -60,7 +60,7 @@ test("a process that kept the output of its command cannot speak in the output o
     await runCommand(launch, { timeout_ms: 30_000, signal, call_id: "call", limits, onOutput });
     return stdout() + stderr();
   };
-  // It keeps read ends, which nobody notices, and clears its environment, so that it is not found as the command's.
+  // It keeps read ends, which go unnoticed, and clears its environment, so that it is not found as the command's.
   const liar = `exec 8</proc/self/fd/1 9</proc/self/fd/2 >/dev/null 2>&1; touch ready
     until [ -e go ]; do sleep 0.02; done
     for each in {1..20}; do echo LIE 1<>/proc/self/fd/8; echo LIE 1<>/proc/self/fd/9; sleep 0.02; done; touch done`;

@@ -4,7 +4,7 @@ import { closeSync, constants, existsSync, mkdirSync, openSync, unlinkSync } fro
 import { Socket } from "node:net";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { openHandle, procPath } from "../files/handle.ts";
+import { openHandle, procPath } from "../system/handle.ts";
 
 /** A pipe of the system. What node makes for a child are sockets, and `> /dev/stderr` cannot open those. */
 export interface OutputPipe {
@@ -22,12 +22,12 @@ const MADE_AT_ONCE = 32;
 
 /**
  * Pipes for the output of commands, without names. Each is used once: a command can keep a handle of its pipe that no
- * reader sees (`O_PATH`, a read end), open it for writing later, and speak in the output of whoever got it next.
+ * reader sees (`O_PATH`, a read end), open it for writing later, and forge output of the command that got it next.
  */
 export class PipePool {
   readonly #folder: string;
   readonly #maker: string | undefined;
-  /** Each names a pipe that nobody has had, without having it open. */
+  /** `O_PATH` descriptors of pipes that were never used. */
   readonly #unused: number[] = [];
 
   constructor(folder: string) {

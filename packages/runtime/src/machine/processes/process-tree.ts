@@ -28,7 +28,7 @@ export function parentOf(pid: number): number | undefined {
   return parent > 0 ? parent : undefined;
 }
 
-/** A process with all that descends from it, itself first: at most so many. */
+/** A process and its descendants, itself first; at most `most`. */
 export function treeOf(pid: number, most: number): readonly number[] {
   const tree = new Set([pid]);
   for (const each of tree) {
@@ -108,7 +108,7 @@ export function environmentOf(pid: number): string {
   return read(pid, "environ") ?? "";
 }
 
-/** Never throws: whoever is gone needs no signal. A negative number is a whole group. */
+/** Never throws: a process that is gone needs no signal. A negative number means a process group. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);

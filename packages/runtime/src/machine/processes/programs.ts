@@ -27,7 +27,7 @@ export const PROGRAMS = {
 export type ProgramName = keyof typeof PROGRAMS;
 
 export interface ProgramOptions {
-  /** Programs in here may be the work of whoever is governed: they are never called. */
+  /** The governed agent can write programs in these folders, so they are never called. */
   readonly roots: readonly string[];
   /** In the form of the PATH variable. Default: this process's own. */
   readonly path?: string;
@@ -46,7 +46,7 @@ async function findBundled(): Promise<string | undefined> {
     const { rgPath } = await import("@vscode/ripgrep");
     return runnable(rgPath);
   } catch {
-    return undefined; // there is no package of it for this platform, or it was not installed
+    return undefined; // no package exists for this platform, or it is not installed
   }
 }
 

@@ -2,8 +2,8 @@ const BEGINNING = Buffer.from("bwrap: ");
 const HELD_BYTES = 4_096;
 
 /**
- * What bubblewrap says where it cannot put up a sandbox is no output of the command. So an error output that begins
- * like that is held back until it is known whose it is.
+ * An error of bubblewrap, which cannot set up the sandbox, is not output of the command. So standard error that begins
+ * like one is held back until its source is known.
  */
 export class StartComplaint {
   readonly #pass: (piece: Buffer) => void;

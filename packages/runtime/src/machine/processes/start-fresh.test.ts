@@ -20,7 +20,7 @@ async function sandbox() {
   const opened = await openSandbox({ mode: "required", workspace, state_dir: at("state"), limits });
   onTestFinished(() => opened.close());
   let launches = 0;
-  /** What is to be writable is not there, so that the sandbox does not start: so many times. */
+  /** In the first launches the writable folder does not exist, so the sandbox does not start. */
   const failing = (times: number) => (): Launch => {
     const writable = launches++ < times ? [at("not-there")] : [];
     return opened.launch({ run: "echo ran >> runs; echo complained >&2", cwd: at("root"), writable });

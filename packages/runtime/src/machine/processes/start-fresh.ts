@@ -11,7 +11,7 @@ export interface FreshOptions extends ChildOptions {
   readonly onRestart?: (pid: number) => void;
 }
 
-/** As `startChild`, in a sandbox that is put up anew where it did not start: nothing has run then. */
+/** Like `startChild`, but retries with a new sandbox where one did not start: nothing has run then. */
 export function startFresh(launch: () => Launch, { onRestart = () => {}, ...options }: FreshOptions): Child {
   let child = startChild(launch(), options);
   let isStopped = false;
@@ -28,7 +28,7 @@ export function startFresh(launch: () => Launch, { onRestart = () => {}, ...opti
     }
   };
   const ended = toItsEnd();
-  ended.catch(() => {}); // told to whoever asks for it
+  ended.catch(() => {}); // callers that await it get the error
   return {
     get pid() {
       return child.pid;

@@ -5,13 +5,13 @@ import { systemCounts, threadsOf } from "./process-tree.ts";
 
 /** Between two looks at how many threads the machine has, 15 µs each. A bomb makes some dozen processes in this time. */
 const LOOK_MS = 10;
-/** The command itself is counted every so many looks, and whenever the machine has many more threads than before. */
+/** The command is counted at every 15th look, and whenever the machine has many more threads than before. */
 const COUNT_EVERY = 15;
-/** Programs have several threads; these many for each process that is allowed are no bomb yet. */
+/** Programs have several threads; this many per allowed process is not yet a fork bomb. */
 export const THREADS_PER_PROCESS = 16;
 
 export interface Watched {
-  /** The command's processes. It may stop looking when it has more than so many. */
+  /** The command's processes. May stop counting above `most`. */
   readonly members: (most: number) => readonly number[];
   /** Holds the command up while it is counted: a bomb would leave us no time for that. */
   readonly freeze: () => void;
@@ -43,7 +43,7 @@ export function watch(watched: Watched): () => void {
       onReached(reached);
     } else if (isSuspicious) {
       thaw();
-      usual = threads; // they are somebody else's, or few enough: the next ones are suspicious again
+      usual = threads; // they belong to other programs, or are few enough: a further increase is suspicious again
     }
   }, LOOK_MS);
   return () => clearInterval(timer);

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import { ownProcess } from "../files/process-owner.ts";
+import { ownProcess } from "../system/process-owner.ts";
 import type { ProxiedConnection } from "../network/proxy.ts";
-import { Processes } from "./processes.ts";
-import type { ProcessesOptions, ProcessOptions } from "./processes.ts";
+import { Processes } from "../processes.ts";
+import type { ProcessesOptions, ProcessOptions } from "../processes.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
 
 const missing = [
@@ -238,8 +238,8 @@ online(`a command of another workspace does not reach out by this one's socket${
 const DENIED = [
   { title: "an allowlist that is empty",        mode: "auto", allow: [],                   says: /the network allowlist is empty$/ },
   { title: "no allowlist",                      mode: "auto",                              says: /the network allowlist is empty$/ },
-  { title: "an allowlist that cannot be read",  mode: "auto", allow: ["https://a.b/c"],    says: /no line of the network allowlist can be read$/ },
-  { title: "no sandbox",                        mode: "off",  allow: ["example.com"],      says: /only a sandbox holds it to the allowlist, and there is none$/ },
+  { title: "an allowlist that cannot be read",  mode: "auto", allow: ["https://a.b/c"],    says: /the network allowlist has no valid entry$/ },
+  { title: "no sandbox",                        mode: "off",  allow: ["example.com"],      says: /only a sandbox can enforce the allowlist, and there is none$/ },
 ] as const;
 
 for (const { title, mode, says, ...given } of DENIED) {

@@ -2,8 +2,8 @@ import { closeSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { explainBadEntry } from "../../policy/check-address.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { openFolder, realPathOf } from "../files/handle.ts";
-import { lifeOf, ownProcess } from "../files/process-owner.ts";
+import { openFolder, realPathOf } from "../system/handle.ts";
+import { lifeOf, ownProcess } from "../system/process-owner.ts";
 import { startProxy } from "../network/proxy.ts";
 import type { NetworkProxy, ProxiedConnection } from "../network/proxy.ts";
 
@@ -60,7 +60,7 @@ async function openProxy(socket_path: string, options: ProxyOptions): Promise<Ne
     if (syscall === undefined) throw error;
     throw new ToolError(
       "IOError",
-      `Cannot give the command the network: no socket can be made in "${options.folder}" (${code ?? syscall})`,
+      `Cannot give the command the network: cannot create a socket in "${options.folder}" (${code ?? syscall})`,
       { path: options.folder, reason: code ?? syscall },
       error,
     );
@@ -69,7 +69,7 @@ async function openProxy(socket_path: string, options: ProxyOptions): Promise<Ne
 
 function refuseEmpty(allow: readonly string[]): void {
   if (allow.some((entry) => explainBadEntry(entry) === undefined)) return;
-  const what = allow.length === 0 ? "the network allowlist is empty" : "no line of the network allowlist can be read";
+  const what = allow.length === 0 ? "the network allowlist is empty" : "the network allowlist has no valid entry";
   throw new ToolError("NetworkDenied", `Cannot give the command the network: ${what}`);
 }
 

@@ -7,68 +7,68 @@ export interface HiddenPlace {
 }
 
 interface WayOut {
-  /** Where the proxy listens outside. */
+  /** Path of the proxy's socket outside the sandbox. */
   readonly socket: string;
-  /** The program that passes connections on to it. */
+  /** The program that forwards connections to it. */
   readonly program: string;
 }
 
-/** Where the proxy's socket is inside. `/dev` is private whatever the roots are. */
+/** Path of the proxy's socket inside. `/dev` is private, regardless of the roots. */
 export const PROXY_SOCKET = "/dev/network.sock";
 
-/** Everything that a sandbox is made of. All paths are real ones: nothing in them is a link. */
+/** Everything that defines a sandbox. All paths are real paths, without links. */
 export interface SandboxFacts {
   readonly roots: readonly string[];
   /** Whether the command may write to the roots. */
   readonly writes: boolean;
   readonly cwd: string;
-  /** What of the machine is seen beside the roots, parents first. */
+  /** Visible parts of the machine outside the roots, parents first. */
   readonly view: readonly ViewMount[];
-  /** Mounts of the machine that can be written. */
+  /** Writable mounts of the machine. */
   readonly old_mounts: readonly string[];
-  /** Empty and closed inside. */
+  /** Paths that appear empty or unreadable inside. */
   readonly hidden: readonly HiddenPlace[];
-  /** Inside the roots, to be read only. */
+  /** Read-only paths inside the roots. */
   readonly read_only: readonly string[];
-  /** Folders in such places that stay writable. */
+  /** Folders in read-only paths that stay writable. */
   readonly opened: readonly string[];
-  /** Folders inside the roots that stay writable but cannot be renamed: what is read-only in them would go along. */
+  /** Folders inside the roots that stay writable but cannot be renamed: the read-only paths in them would move along. */
   readonly pinned: readonly string[];
-  /** Writable although something hides it: the folder of a script inside the runtime's state. */
+  /** Writable folders inside hidden paths: the folder of a script inside the runtime's state. */
   readonly writable: readonly string[];
-  /** Single files that are shown somewhere else than they lie. */
+  /** Single files that appear at another path inside. */
   readonly files: readonly { readonly source: string; readonly path: string }[];
-  /** A folder that is `/tmp` inside. Left out: an empty one in memory. */
+  /** A folder that is `/tmp` inside. Default: an empty one in memory. */
   readonly tmp?: string;
-  /** Whether folders in memory can be bounded. */
+  /** Whether bwrap can limit the size of folders in memory. */
   readonly has_sizes: boolean;
-  /** That the command may take, files in memory included. */
+  /** Memory limit of the command, including files in memory. */
   readonly memory_bytes: number;
-  /** An empty file and an empty folder, shown in the place of what is hidden. */
+  /** An empty file and an empty folder that are mounted over hidden paths. */
   readonly closed: { readonly file: string; readonly folder: string };
-  /** Set inside only, so that the sandbox program itself does not follow them (`LD_PRELOAD`). */
+  /** Set inside only, so that they do not affect the sandbox program itself (`LD_PRELOAD`). */
   readonly variables: Readonly<Record<string, string>>;
-  /** The way out through a proxy. Left out: there is none. */
+  /** Network access through a proxy. Default: none. */
   readonly way_out?: WayOut;
   readonly seccomp_fd: number;
   readonly status_fd: number;
 }
 
-/** The private home inside. It lies in the private `/tmp`, which lasts, unless `/tmp` is the system's own. */
+/** The private home inside. It is in the private `/tmp`, which persists, unless `/tmp` is the system's own. */
 export function sandboxHome(roots: readonly string[]): string {
   return roots.includes("/tmp") ? "/run/home" : "/tmp/home";
 }
 
-/** Memory that files in `/tmp` and in `/dev/shm` may take, and no more than the command may: it counts as the command's. */
+/** Memory limit for files in `/tmp` and in `/dev/shm`, capped by the command's own limit, which they count against. */
 const TMP_BYTES = 1_073_741_824;
 const SHM_BYTES = 268_435_456;
 
-/** Private folders of the sandbox. What the system has there is out of sight without more. */
+/** Private folders of the sandbox. They replace the system's folders of these names. */
 const PRIVATE = ["/tmp", "/run", "/dev", "/proc"] as const;
 
-/** Where writable folders wait that lie in a place that is hidden first. */
+/** Temporary mounts of writable folders inside paths that have to be hidden first. */
 const STASH = "/run/writable";
-/** Where folders wait that are writable in a place that is made read-only first. */
+/** Temporary mounts of writable folders inside paths that have to be made read-only first. */
 const OPENED = "/run/opened";
 
 // oxfmt-ignore
@@ -78,7 +78,7 @@ const APART = [
 ] as const;
 
 /**
- * Root of the machine is root in here too, without capabilities, and may still write what belongs to root:
+ * Root of the machine is root in the sandbox too, without capabilities, and may still write files that belong to root:
  * /proc/sys/kernel/core_pattern names a program that the kernel runs outside. So all of /proc is read-only.
  */
 // oxfmt-ignore
@@ -86,21 +86,21 @@ const KERNEL_FOLDERS = [
   "--proc", "/proc", "--remount-ro", "/proc",
   "--dev", "/dev",
 ] as const;
-/** Of a folder in memory that nothing is to be written to. It is read-only too, for its owner may change its mode. */
+/** Size of a folder in memory that must stay empty. It is also read-only, because its owner can change its mode. */
 const EMPTY_BYTES = 4_096;
 
-/** Folders inside that are private, in memory and writable. */
+/** Private writable folders in memory. */
 export function foldersInMemory({ roots, tmp }: Pick<SandboxFacts, "roots" | "tmp">): readonly string[] {
   const home = sandboxHome(roots);
   return ["/dev/shm", ...(tmp === undefined ? ["/tmp"] : []), ...(isInside("/run", home) ? ["/run"] : [])];
 }
 
 /**
- * Arguments of bwrap, without the command. The order is the argument. First what is made of names that no command can
- * move: the machine, read-only; what is private; the roots. Then the machine itself is made read-only for bwrap, and
- * only then names below the roots are followed, which another command may move at any time: whatever they lead to,
- * nothing outside the roots can be written. What they led to is checked from inside before the command starts. The
- * environment is the one that bwrap is started with, not arguments: those are for everyone to read in `ps`.
+ * Arguments of bwrap, without the command. Their order matters for security. First come names that no command can move:
+ * the machine, read-only; private folders; the roots. Then the machine itself is made read-only for bwrap, and only then
+ * are names below the roots resolved, which another command may move at any time: wherever they lead, nothing outside
+ * the roots can be written. Where they led is checked from inside before the command starts. The environment is passed
+ * as bwrap's own environment, not as arguments, which every user can read in `ps`.
  */
 export function bwrapArguments(facts: SandboxFacts): readonly string[] {
   const { roots, hidden, writes } = facts;
@@ -134,32 +134,32 @@ export function bwrapArguments(facts: SandboxFacts): readonly string[] {
   return args;
 }
 
-/** Without those that lie in another one and come with it: their names could be moved. */
+/** Without roots inside another root: they are mounted with it, and their names could be moved. */
 function boundRoots(roots: readonly string[]): readonly string[] {
   const isSeen = (root: string): boolean =>
     roots.some((other) => other !== root && isInside(other, root) && (other !== "/" || !isPrivate(root)));
   return roots.filter((root) => root !== "/" && !isSeen(root));
 }
 
-/** Each may be gone by the time its turn comes: the check from inside notices what is missing. */
+/** Each path may be gone before it is mounted: the check from inside detects missing ones. */
 function belowRoots(facts: SandboxFacts, hidden: readonly HiddenPlace[]): readonly string[] {
   const args: string[] = [];
   if (facts.writes) {
     for (const path of facts.pinned) args.push("--bind-try", fromInside(path), path);
-    // What is bound in a read-only place is read-only. So it is bound elsewhere before.
+    // A bind mount from a read-only place is read-only. So these are first bound elsewhere.
     for (const [at, path] of facts.opened.entries()) args.push("--bind-try", fromInside(path), `${OPENED}/${at}`);
     for (const path of facts.read_only) args.push("--ro-bind-try", path, path);
     for (const [at, path] of facts.opened.entries()) args.push("--bind-try", fromInside(`${OPENED}/${at}`), path);
     const isInOpened = (path: string): boolean => facts.opened.some((each) => isInside(each, path));
     for (const path of facts.read_only.filter(isInOpened)) args.push("--ro-bind-try", path, path);
-    // Where they waited, nothing in them is closed.
+    // Protected paths are not covered in the temporary mounts, so those are hidden again.
     if (facts.opened.length > 0) args.push("--ro-bind", facts.closed.folder, OPENED);
   }
   for (const place of hidden) args.push(...hide(place, facts));
   return args;
 }
 
-/** As a source, the path as it is inside already: what comes from outside is read-only by then. */
+/** The path inside as a mount source: sources from outside are read-only by then. */
 function fromInside(path: string): string {
   return `/../newroot${path}`;
 }
@@ -170,8 +170,8 @@ function show(mount: ViewMount): readonly string[] {
 }
 
 /**
- * The program of the way out, wherever it lies. In a root it is there anyway, and is not named here: a command could
- * have put a link in its place, which would be followed outside the sandbox.
+ * Mounts the program for network access. In a root it is visible anyway, and must not be mounted by name: a command
+ * could have replaced it by a link, which would be resolved outside the sandbox.
  */
 function showProgram({ way_out, roots }: SandboxFacts): readonly string[] {
   if (way_out === undefined || roots.some((root) => isInside(root, way_out.program))) return [];
@@ -191,7 +191,7 @@ function emptyRun(facts: SandboxFacts): readonly string[] {
   return [...sizeOf(bytes, facts), "--perms", "0555", "--tmpfs", "/run"];
 }
 
-/** Folders in memory that nothing is written to. Made read-only last: what is mounted in them needs its folder first. */
+/** Folders in memory that stay empty. Made read-only last, because mount points have to be created in them first. */
 function closedInMemory(facts: SandboxFacts): readonly string[] {
   const { roots, view, hidden } = facts;
   const isWhole = roots.includes("/");
@@ -212,8 +212,8 @@ function isPrivate(path: string): boolean {
 }
 
 /**
- * A folder is empty inside, so that walking over it is no error; a file is there and closed, so that git does not take
- * it for deleted.
+ * A hidden folder appears empty, so that walking it does not fail; a hidden file exists but is unreadable, so that git
+ * does not report it as deleted.
  */
 function hide(place: HiddenPlace, facts: SandboxFacts): readonly string[] {
   const { path, kind } = place;
@@ -223,7 +223,7 @@ function hide(place: HiddenPlace, facts: SandboxFacts): readonly string[] {
     : ["--ro-bind", facts.closed.folder, path];
 }
 
-/** Whether a hidden folder has to be one of its own: something below it is shown. */
+/** Whether a hidden folder needs its own tmpfs because something below it is visible. */
 export function hidesInMemory(
   { path }: HiddenPlace,
   { roots, writable }: Pick<SandboxFacts, "roots" | "writable">,

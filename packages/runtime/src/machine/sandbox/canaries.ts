@@ -3,15 +3,15 @@ import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive } from "../processes/process-tree.ts";
 
-/** The process that planted it, and what tells it from its others. */
+/** The ID of the process that planted it, and a random suffix. */
 const CANARY = /^canary(\d+)x[0-9a-f]{16}(?:\.pem)?$/;
 
-/** A word that stands nowhere else, and says which process made it up. */
+/** A unique word that contains the ID of this process. */
 export function newCanary(): string {
   return `canary${process.pid}x${randomBytes(8).toString("hex")}`;
 }
 
-/** Removes what checks have planted in these folders that were killed before they could tidy up. */
+/** Removes canaries from these folders that killed checks left behind. */
 export function sweepCanaries(folders: readonly string[]): void {
   for (const folder of new Set(folders)) {
     for (const name of readdirSync(folder)) {

@@ -9,24 +9,24 @@ type CheckedFacts = Pick<
   "roots" | "writes" | "cwd" | "hidden" | "read_only" | "opened" | "pinned" | "closed" | "writable"
 >;
 
-/** What the first process in a sandbox makes sure of, in lines for bash, and the descriptors that it compares with. */
+/** Checks for the first process in a sandbox, as lines for bash, and the descriptors that it compares with. */
 export interface InsideCheck {
   readonly lines: readonly string[];
-  /** In the order of their numbers, from the first one on that was given. */
+  /** In the order of their numbers, beginning with `first_fd`. */
   readonly descriptors: readonly number[];
 }
 
 interface CheckOptions {
   readonly first_fd: number;
-  /** Opens a file or folder and makes sure that it is where it was found. */
+  /** Opens a file or folder and verifies that it is still where it was found. */
   readonly open: (path: string) => number;
 }
 
 /**
- * Names below the roots may be moved between being found and being mounted. So each folder that holds a protected place
- * is opened and verified here, outside; inside, the shell enters it by its name, compares it with that descriptor, and
- * looks from there at what must be hidden or read-only. From then on nobody can change it: a mount stays on what it was
- * put on, wherever that is moved. Only builtins of bash are used, so that nothing of the workspace runs.
+ * Names below the roots may be moved between search and mount. So each folder with a protected path is opened and
+ * verified here, outside; inside, the shell enters it by name, compares it with that descriptor, and checks from there
+ * that the protected paths are hidden or read-only. From then on it cannot change: a mount stays on its inode, even if
+ * that is moved. Only builtins of bash are used, so that no program of the workspace runs.
  */
 export function checkInside(facts: CheckedFacts, { first_fd, open }: CheckOptions): InsideCheck {
   const descriptors: number[] = [];
@@ -45,7 +45,7 @@ export function checkInside(facts: CheckedFacts, { first_fd, open }: CheckOption
 
 type NumberOf = (folder: string) => number;
 
-/** Tests of protected places, by the folder that they lie in. */
+/** Tests of protected paths, grouped by folder. */
 function groupLines(facts: CheckedFacts, numberOf: NumberOf): readonly string[] {
   const { roots, hidden, read_only, closed, writes } = facts;
   const closedFolder = numberOf(closed.folder);
@@ -70,8 +70,8 @@ function groupLines(facts: CheckedFacts, numberOf: NumberOf): readonly string[] 
 }
 
 /**
- * What has to be a mount of its own: a folder that must not be renamed, and what is read-only but could not be written
- * without that either, so that trying says nothing.
+ * Checks paths that have to be mount points: folders that must not be renamed, and read-only paths that would not be
+ * writable without the mount either, so that a write test proves nothing.
  */
 function mountLines(facts: CheckedFacts): readonly string[] {
   const { pinned, opened, read_only, writes, hidden, roots } = facts;
@@ -98,26 +98,26 @@ function isOwnAndWritable(path: string): boolean {
   return stats !== undefined && stats.uid === process.geteuid?.() && (stats.mode & 0o200) !== 0;
 }
 
-/** As the kernel writes names in its table of mounts. */
+/** Escapes a path like the kernel does in its mount table. */
 function escaped(path: string): string {
   return path.replace(/[ \t\n\\]/g, (letter) => `\\${letter.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }
 
-/** Folders that the command writes to or starts in. The last one stays the working folder. */
+/** Checks folders that the command writes to or starts in. The last one stays the working folder. */
 function folderLines({ cwd, writes, writable, opened }: CheckedFacts, numberOf: NumberOf): readonly string[] {
   const enter = (folder: string): string =>
     `{ cd -P -- ${quote(folder)} && [ /dev/fd/${numberOf(folder)} -ef . ]; } 2>/dev/null || ${complain(folder)}`;
-  // Without one that is gone the sandbox program does not start at all.
+  // Folders that are gone are left out: with a missing one the sandbox program would not start at all.
   const written = [...writable.filter((folder) => existsSync(folder)), ...(writes ? opened : [])];
   return [...written.map(enter), enter(cwd), "unset OLDPWD; declare -x OLDPWD"];
 }
 
-/** Begins like a complaint of the sandbox program: it is none of the command's output. */
+/** Begins like an error of the sandbox program, so that it does not count as output of the command. */
 function complain(path: string): string {
   return `{ echo ${quote(`bwrap: "${path}" ${MOVED}`)} >&2; exit 125; }`;
 }
 
-const MOVED = "moved while the sandbox was put up";
+const MOVED = "moved while the sandbox was being set up";
 
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;

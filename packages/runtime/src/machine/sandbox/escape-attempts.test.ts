@@ -32,7 +32,7 @@ test("every attempt has a name of its own, and a script for each architecture", 
 // oxfmt-ignore
 const NAMED = [
   "outside the roots", "runtime's state", "/proc", "process outside", "port of the machine", "abstract socket", "socket of the machine by its name",
-  "crashes", "kernel's settings", "privileges", "device", "memory of the process", "terminal", "trace another", "io_uring", "keyctl", "unshare",
+  "crashes", "kernel's settings", "privileges", "device", "memory of the sandbox's first process", "terminal", "trace another", "io_uring", "keyctl", "unshare",
   "setns", "mount", "closed file", "behind",
 ];
 

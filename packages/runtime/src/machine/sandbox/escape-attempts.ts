@@ -1,25 +1,25 @@
 import { callNumber } from "./seccomp.ts";
 import type { Architecture } from "./seccomp.ts";
 
-/** What is planted outside for attempts to reach. None of it is anyone's. */
+/** Bait outside the sandbox that the attempts try to reach. None of it is real data. */
 export interface Planted {
-  /** A file in the runtime's state folder, and what it says. */
+  /** A file in the runtime's state folder, and its content. */
   readonly state_file: string;
   readonly secret: string;
-  /** A file in a root that is closed by its name, and says the same. */
+  /** A file in a root that is off limits by its name, with the same content. */
   readonly key_file: string;
-  /** A file in the home that no tool needs, and says the same. */
+  /** A file in the home that no tool needs, with the same content. */
   readonly home_file: string;
-  /** Files outside the roots that must not come into being. */
+  /** Files outside the roots that must not be created. */
   readonly new_files: readonly string[];
-  /** A process outside: its number, and a word in its command line. */
+  /** A process outside: its ID, and a word in its command line. */
   readonly pid: number;
   readonly process_word: string;
   /** Listening outside: a port on 127.0.0.1, an abstract socket, and one with a path. */
   readonly port: number;
   readonly abstract_socket: string;
   readonly named_socket: string;
-  /** Listening in a root, by another name than it was made with. */
+  /** A socket in a root, renamed after it was bound. */
   readonly renamed_socket: string;
   /** A word in the command line of a process that an attempt leaves behind. */
   readonly left_word: string;
@@ -28,11 +28,11 @@ export interface Planted {
 
 export interface Attempt {
   readonly attempt: string;
-  /** Prints `escaped` where it got through, `not_tried` where it needs a program that is not there. */
+  /** Prints `escaped` where it succeeded, `not_tried` where it needs a program that is not installed. */
   readonly script: (planted: Planted) => string;
 }
 
-/** Makes a system call; got through unless it was not permitted, or the kernel has none of that name. */
+/** Makes a system call; escaped unless it was not permitted, or the kernel does not have it. */
 const CALL = `
 call() {
   if command -v perl >/dev/null; then
@@ -62,12 +62,12 @@ function opensForWriting(path: string): string {
   return `{ : >> ${path}; } 2>/dev/null && echo escaped`;
 }
 
-/** A word that the script's own command line does not hold. */
+/** Splits a word with quotes, so that the script's own command line does not contain it. */
 function apart(word: string): string {
   return `${word.slice(0, 4)}""${word.slice(4)}`;
 }
 
-/** Each really tries. Nothing outside is changed where it succeeds but what was planted. */
+/** Real attempts. A successful one changes nothing outside but the bait. */
 export const ATTEMPTS: readonly Attempt[] = [
   {
     attempt: "write outside the roots",
@@ -124,7 +124,7 @@ command -v sudo >/dev/null && sudo -n true 2>/dev/null && echo escaped`,
     script: () =>
       `for each in /dev/[shv]d[a-z]* /dev/nvme* /dev/dm-* /dev/loop* /dev/mem /dev/kmsg /dev/kvm /dev/fuse /dev/net/tun; do [ -e "$each" ] && echo escaped; done`,
   },
-  { attempt: "write the memory of the process that keeps it", script: () => opensForWriting("/proc/1/mem") },
+  { attempt: "write the memory of the sandbox's first process", script: () => opensForWriting("/proc/1/mem") },
   { attempt: "write to the terminal", script: () => opensForWriting("/dev/tty") },
   systemCall("ioctl", "0 21522 0" /* TIOCSTI */, "type into the terminal"),
   systemCall("ptrace", '16 "$!" 0 0' /* PTRACE_ATTACH */, "trace another process"),

@@ -7,7 +7,7 @@ import type { Places } from "../../policy/facts.ts";
 import type { PlaceRow } from "../../policy/places.ts";
 import type { HiddenPlace } from "./bwrap.ts";
 
-/** Sensitive places outside the roots by their full names, whether there is anything or not. */
+/** Full paths of sensitive places outside the roots, existing or not. */
 export function namedOutside(workspace: Places): readonly string[] {
   const paths = SENSITIVE_PLACES.flatMap(({ paths }: PlaceRow) => paths).filter((path) => !path.includes("*"));
   const named = paths.flatMap((path) => {
@@ -17,9 +17,9 @@ export function namedOutside(workspace: Places): readonly string[] {
   return [...CLOSED_FOLDERS, ...named];
 }
 
-/** They are private in the sandbox, or read-only and needed. */
+/** These are private in the sandbox, or read-only and needed. */
 const KERNEL: ReadonlySet<string> = new Set(["/proc", "/sys", "/dev"]);
-/** Folders at the top in which some names are sensitive by their beginning. */
+/** Top-level folders in which some name prefixes are sensitive. */
 export const TOP_FOLDERS = ["/etc"] as const;
 
 function homesOf({ home }: Places): readonly string[] {
@@ -27,17 +27,17 @@ function homesOf({ home }: Places): readonly string[] {
   return [...new Set(folders.flatMap((folder) => realOf(folder) ?? []))];
 }
 
-/** Sockets that some process listens on by name: docker, agents, databases. A read-only mount does not close them. */
+/** Named sockets with a listener: docker, agents, databases. A read-only mount does not block them. */
 export function listeningSockets(): readonly string[] {
   try {
     const paths = readFileSync("/proc/net/unix", "utf8").matchAll(/ (\/.+)$/gm);
     return [...new Set([...paths].map(([, path = ""]) => path))];
   } catch {
-    return []; // the system does not tell
+    return []; // not available on this system
   }
 }
 
-/** Where it really is, if it is there at all. A link that leads to a whole part of the machine hides nothing of it. */
+/** Its real path, if it exists. A link to a large part of the machine hides nothing of that part. */
 export function existing(path: string, roots: readonly string[]): readonly HiddenPlace[] {
   if (!existsSync(path)) return [];
   const real = realOf(path);
@@ -57,7 +57,7 @@ export function lstat(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
-    return undefined; // out of our own reach, and so out of the command's
+    return undefined; // not accessible to us, and so not to the command
   }
 }
 
@@ -65,6 +65,6 @@ export function entriesOf(path: string): readonly Dirent[] | undefined {
   try {
     return readdirSync(path, { withFileTypes: true });
   } catch {
-    return undefined; // gone meanwhile, or out of our own reach, and so out of the command's
+    return undefined; // gone, or not accessible to us and so not to the command
   }
 }

@@ -126,7 +126,9 @@ test("an own folder that cannot be made is not left to a command", async () => {
   const [root, own] = [join(folder.path, "root"), join(folder.path, "root/cfg/autonous")];
   const finder = new PlaceFinder({ roots: [root], home: join(folder.path, "home"), state_dirs: [own] });
 
-  expect(() => finder.find()).toThrow(/cannot be made, and so not hidden from the command \(/);
+  expect(() => finder.find()).toThrow(
+    /cannot create the program's folder .*, so it cannot be hidden from the command \(/,
+  );
 });
 
 test("a link in a root hides nothing of what it leads to", async () => {
@@ -188,7 +190,7 @@ test("a folder with a key whose name cannot be passed on is hidden; in a root it
   expect(() => find()).toThrow(/not valid UTF-8/);
 });
 
-test("a socket in a root is hidden, whoever listens on it and by whatever name", async () => {
+test("a socket in a root is hidden, regardless of its listener and its name", async () => {
   const { find, at } = await workspace({ "root/run/": "" });
   const server = createServer();
   onTestFinished(() => void server.close());

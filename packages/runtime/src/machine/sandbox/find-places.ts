@@ -5,7 +5,7 @@ import type { PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
 import type { HiddenPlace } from "./bwrap.ts";
-import { isSystemError, reasonOf } from "../files/system-error.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
 import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS } from "./find-outside.ts";
 import { judgeEntries } from "./judge-folder.ts";
 import type { JudgedFolder, Judging } from "./judge-folder.ts";
@@ -15,20 +15,20 @@ import { MOST_NAMES, MOST_READ_ONLY, notHidden, tooLarge, tooManyRuled } from ".
 import { StraySockets } from "./stray-sockets.ts";
 import type { ShownPlace } from "./stray-sockets.ts";
 
-/** What a sandbox has to close. */
+/** Paths that a sandbox has to protect. */
 export interface FoundPlaces {
   readonly hidden: readonly HiddenPlace[];
   readonly read_only: readonly string[];
-  /** To be read only by a rule: nothing that a command is opened for opens these. */
+  /** Read-only by a rule: these stay read-only even where a command may change run-later files. */
   readonly ruled: readonly string[];
   readonly pinned: readonly string[];
-  /** Folders in which something may appear that a rule closes. */
+  /** Folders in which paths may appear that a rule closes. */
   readonly watched: readonly string[];
-  /** Read-only places beyond the number that a sandbox takes. What is hidden is never left out. */
+  /** Number of read-only paths above the limit of a sandbox. Hidden paths are never left out. */
   readonly left_out: number;
 }
 
-/** A folder that changed this short a time ago may change again without a newer time: it is read again. */
+/** A folder that changed more recently may change again without a newer time, so it is read again. */
 const SETTLED_MS = 100;
 
 interface SeenFolder extends JudgedFolder {
@@ -39,13 +39,13 @@ interface SeenFolder extends JudgedFolder {
 const NOTHING: readonly never[] = [];
 
 export interface FinderOptions {
-  /** Whether something outside the roots is seen by commands at all. Default: all of it is. */
+  /** Whether commands see a path outside the roots. Default: they see all. */
   readonly isShown?: (path: string) => boolean;
   /** Folders outside the roots that commands see. Default: none. */
   readonly shown?: () => readonly ShownPlace[];
 }
 
-/** Finds what a sandbox has to close. Remembers the folders of the roots for as long as they do not change. */
+/** Finds the paths that a sandbox has to protect. Caches the folders of the roots until they change. */
 export class PlaceFinder {
   readonly #workspace: Places;
   readonly #isShown: (path: string) => boolean;
@@ -55,9 +55,9 @@ export class PlaceFinder {
   readonly #seenOutside = new Map<string, SeenFolder>();
   #seen = new Map<string, SeenFolder>();
   #key: string | undefined;
-  /** What git's configuration named when it last looked. */
+  /** Paths in git's configuration at the last search. */
   gitPlaces: GitPlaces = NOTHING;
-  /** Read for one command. */
+  /** Names read for the current command. */
   #names = 0;
 
   constructor(workspace: Places, { isShown = () => true, shown = () => [] }: FinderOptions = {}) {
@@ -67,13 +67,13 @@ export class PlaceFinder {
     this.#named = namedOutside(workspace);
   }
 
-  /** `more`: folders below the roots that are looked at too, wherever they lie. */
+  /** `more`: further folders below the roots to search. */
   find(judge?: PlaceJudge, more: readonly string[] = []): FoundPlaces {
     this.#names = 0;
     const { roots, state_dirs } = this.#workspace;
     const isInRoots = (path: string): boolean => roots.some((root) => isInside(root, path));
     const isSeen = (path: string): boolean => this.#isShown(path) || isInRoots(path);
-    // What is not there could be put there by a command: an own folder in a root is made, so that it can be hidden.
+    // A command could create a missing path: so our own folders in a root are created, to be hidden.
     for (const path of state_dirs) if (isInRoots(path)) makeOwn(path);
     const byName = [...this.#named, ...state_dirs].filter(isSeen).flatMap((path) => existing(path, roots));
     const named = [
@@ -107,7 +107,7 @@ export class PlaceFinder {
     return found.hidden;
   }
 
-  /** Whether the last walk looked at this folder, by its place and its number. */
+  /** Whether the last walk visited this folder, by path and inode. */
   saw(path: string, ino: bigint): boolean {
     return this.#seen.get(path)?.stats.ino === ino;
   }
@@ -124,7 +124,7 @@ export class PlaceFinder {
     const ruled: string[] = [];
     const pinned: string[] = [];
     const above = new Set<string>();
-    /** Folders that are read-only, and those in them: nothing in them has to be kept from being changed or moved. */
+    /** Read-only folders and their subfolders: their entries need no protection of their own against changes or moves. */
     const fixed = new Map<string, Fixed>();
     const watched: string[] = [];
     // The list grows while it is walked.
@@ -150,7 +150,7 @@ export class PlaceFinder {
     this.#seen = seen;
     if (ruled.length > MOST_READ_ONLY) throw tooManyRuled(ruled.length);
     const left_out = Math.max(0, read_only.length - MOST_READ_ONLY);
-    // A folder comes before those in it: what is mounted there already comes along.
+    // Parents first: mounts that exist in a folder move along with it.
     const pins = [...new Set([...pinned.slice(0, MOST_READ_ONLY), ...above])].sort();
     return { hidden, read_only: read_only.slice(0, MOST_READ_ONLY), ruled, pinned: pins, watched, left_out };
   }
@@ -177,7 +177,7 @@ export class PlaceFinder {
 
 const NO_RULES: Judging = { judge: () => undefined, mayCloseBelow: () => false };
 
-/** The folder and those above it, below the roots: renamed, they would take along what a rule closes in them. */
+/** The folder and its parents below the roots: renaming one would move the closed paths in it. */
 function foldersAbove(folder: string, roots: readonly string[]): readonly string[] {
   const above: string[] = [];
   for (let each = folder; each !== "/" && !roots.includes(each); each = dirname(each)) above.push(each);
@@ -194,7 +194,7 @@ function markFixed(
   const [later, byRule] = [new Set(read_only), new Set(ruled)];
   for (const each of folders) {
     if (within === "ruled" || byRule.has(each)) fixed.set(each, "ruled");
-    // Caches stay writable among packages that are not.
+    // Caches in read-only package folders stay writable.
     else if (later.has(each) || (within === "later" && !isCacheAmong(each, { git_places }))) fixed.set(each, "later");
   }
 }
@@ -208,7 +208,7 @@ function makeOwn(path: string): void {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    // What we may not make, a command may not either.
+    // If we may not create it, a command may not either.
     const { code = "" } = error as NodeJS.ErrnoException;
     if (!["EACCES", "EPERM", "EROFS"].includes(code)) throw notHidden(path, reasonOf(error));
   }

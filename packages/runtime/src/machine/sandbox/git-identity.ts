@@ -10,9 +10,9 @@ import type { SandboxFacts } from "./bwrap.ts";
 
 export interface IdentityOptions {
   readonly workspace: Places;
-  /** The real git, by its absolute path. Left out: there is none. */
+  /** Absolute path of the real git. Undefined if git is not installed. */
   readonly git?: string;
-  /** For the file that is shown to commands. */
+  /** Folder for the file that commands see. */
   readonly folder: string;
 }
 
@@ -21,12 +21,12 @@ interface Identity {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** In `/dev`, which is private whatever the roots are. */
+/** In `/dev`, which is private, regardless of the roots. */
 const CONFIG_INSIDE = "/dev/gitconfig";
 const IGNORE_INSIDE = "/dev/gitignore";
 const ASK_MS = 3_000;
 
-/** Who the person is to git, for commands: a configuration of its own with nothing in it that signs in anywhere. */
+/** The user's git identity for commands: a separate configuration that contains no credentials. */
 export class GitIdentity {
   readonly #options: IdentityOptions;
   #sources = "";
@@ -36,7 +36,7 @@ export class GitIdentity {
     this.#options = options;
   }
 
-  /** Asks git again when one of the person's configurations has changed. */
+  /** Queries git again when one of the user's configurations has changed. */
   get(): Identity {
     const { home } = this.#options.workspace;
     const sources = [".gitconfig", ".config/git/config"].map((name) => stampOf(join(home, name))).join();
@@ -58,7 +58,7 @@ export class GitIdentity {
     return { files, variables: { GIT_CONFIG_GLOBAL: CONFIG_INSIDE } };
   }
 
-  /** With what the configurations include, as it holds for the first root. Git runs nothing for that. */
+  /** Resolves includes as they apply to the first root. Git runs no programs for that. */
   #ask(): readonly (readonly [key: string, value: string])[] {
     const { git, workspace } = this.#options;
     if (git === undefined) return [];
@@ -70,14 +70,14 @@ export class GitIdentity {
       timeout: ASK_MS,
       stdio: ["ignore", "pipe", "ignore"],
     });
-    if (status !== 0) return []; // there is none, or it cannot be read: then the person has no name here
+    if (status !== 0) return []; // missing or unreadable: commands get no identity
     return stdout.split("\0").flatMap((entry) => {
       const end = entry.indexOf("\n");
       return end < 0 ? [] : [[entry.slice(0, end), entry.slice(end + 1)] as const];
     });
   }
 
-  /** What git ignores for this person, wherever they are. */
+  /** The user's global ignore file. */
   #ignoreFile(named: string | undefined): string | undefined {
     const { workspace } = this.#options;
     const path = (named ?? "~/.config/git/ignore").replace(/^~(?=\/)/, workspace.home);
@@ -87,12 +87,12 @@ export class GitIdentity {
         workspace.roots.some((root) => isInside(root, real)) || judgeSensitivity(real, workspace) !== undefined;
       return isClosed || !lstatSync(real).isFile() ? undefined : real;
     } catch {
-      return undefined; // there is none
+      return undefined; // it does not exist
     }
   }
 }
 
-/** In the form that git reads back as it is. */
+/** Escaped, so that git reads back the same value. */
 function line(key: string, value: string): string {
   const [section = "", name = ""] = key.split(".");
   const escaped = value
@@ -102,7 +102,7 @@ function line(key: string, value: string): string {
   return `[${section}]\n\t${name} = "${escaped}"\n`;
 }
 
-/** By its content: a file that a command has been shown is never replaced. */
+/** Named by its content, so that a file that is mounted in a sandbox is never replaced. */
 function keep(folder: string, text: string): string {
   const path = join(folder, `gitconfig-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`);
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) return path;

@@ -11,36 +11,36 @@ import { lstat } from "./find-outside.ts";
 import { holdsNamed, isNamed } from "./named-places.ts";
 import { unnamed } from "./place-limits.ts";
 
-/** What a sandbox has to close in one folder. */
+/** Paths that a sandbox has to protect in one folder. */
 export interface JudgedFolder {
   readonly hidden: readonly HiddenPlace[];
   readonly read_only: readonly string[];
   readonly ruled: readonly string[];
   readonly pinned: readonly string[];
-  /** To be looked into: also those that are read-only, for what has to be hidden in them. */
+  /** Folders to search next: also read-only ones, which may contain paths that have to be hidden. */
   readonly folders: readonly string[];
-  /** Something in it is closed by a rule, or hidden for the names of the folders above it: elsewhere it would not be. */
+  /** An entry is closed by a rule or because of the names of parent folders: at another place it would not be. */
   readonly isTied: boolean;
-  /** A rule may close something in it that is not there yet. */
+  /** A rule may close an entry in it that does not exist yet. */
   readonly mayBeRuled: boolean;
 }
 
-/** A machine's own programs and kernel, where the whole machine is a root. Private in the sandbox, or read-only by nature. */
+/** Folders of the system, for the case that `/` is a root. Private in the sandbox, or read-only anyway. */
 // oxfmt-ignore
 const MACHINE: ReadonlySet<string> = new Set([
   "/proc", "/sys", "/dev", "/run", "/tmp", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot", "/nix", "/gnu", "/snap",
 ]);
 
-/** Published packages: other people's files. Looked into for the sake of rules and of this program only. */
+/** Published packages. Searched only for paths that rules close and for packages that this program loads. */
 const PACKAGES = "node_modules";
-/** What git keeps by content, in the folder of a repository. */
+/** Git's storage in the folder of a repository. */
 const STORES: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
 
 export type Judging = Pick<PlaceJudge, "judge" | "mayCloseBelow">;
 
 const NOTHING: readonly never[] = [];
 
-/** What is found in one folder. */
+/** Findings in one folder. */
 interface Lists {
   readonly hidden: HiddenPlace[];
   readonly read_only: string[];
@@ -63,7 +63,7 @@ export function judgeEntries(
   const isPackages = isInPackages(start, workspace);
   for (const entry of entries) {
     const { name } = entry;
-    // A link holds no secret: what it leads to is judged where it is.
+    // A link has no content: its target is judged at its own path.
     if (entry.isSymbolicLink()) continue;
     const path = start + name;
     const isFolder = entry.isDirectory();
@@ -78,7 +78,7 @@ export function judgeEntries(
         ? isNamed(path, workspace)
         : isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name));
     const isPublished = (): boolean => !isFolder && isPublishedKey(path, workspace);
-    // Nothing keeps a pipe or a device from being written where a file is read-only.
+    // A read-only mount does not prevent writing to a pipe or a device, so these are hidden.
     const isUnkept = !isFolder && !entry.isFile() && (entry.isSocket() || closed !== undefined || isLater());
     const isSensitive = isHiddenName(folder, name, workspace) && !isPublished();
     if (closed === "hide" || isUnkept || isSensitive) {
@@ -101,12 +101,12 @@ export function judgeEntries(
   }
   const mayBeRuled = mayCloseBelow(folder);
   if (!isUnnamed) return { ...keptOf(lists), isTied, mayBeRuled };
-  // What has a name that cannot be passed on cannot be hidden by itself. Its folder can.
+  // An entry whose name cannot be passed as an argument cannot be hidden by itself. Its folder can.
   if (workspace.roots.includes(folder)) throw unnamed(folder);
   return { ...NO_LISTS, hidden: [{ path: folder, kind: "folder" }], isTied, mayBeRuled };
 }
 
-/** A folder that tells nothing. */
+/** A folder without a meaning of its own. */
 const ANYWHERE = "/-";
 
 const NO_LISTS = { hidden: NOTHING, read_only: NOTHING, ruled: NOTHING, pinned: NOTHING, folders: NOTHING } as const;
@@ -116,12 +116,12 @@ function keptOf({ hidden, read_only, ...more }: Lists): Omit<JudgedFolder, "isTi
   return { hidden: kept(hidden), read_only: kept(read_only), ruled, pinned, folders };
 }
 
-/** Most folders of a large tree have nothing: they share one list. */
+/** Most folders of a large tree have no findings: they share one empty list. */
 function kept<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? NOTHING : list;
 }
 
-/** Whether some program runs it later. Of a folder that is so by its own name only (`.git`), just parts are. */
+/** Whether a program runs it later. Where only the folder's own name says so (`.git`), this holds just for parts of it. */
 function isFixed(path: string, entry: Dirent, workspace: Places): boolean {
   const { roots } = workspace;
   if (entry.isDirectory() && FIXED_FOLDERS.has(foldPath(entry.name)) && !roots.includes(path)) return true;
@@ -137,7 +137,7 @@ const LATER_FOLDERS: ReadonlySet<string> = new Set(
     .map((path) => foldPath(path.replace(/\/.*/, ""))),
 );
 
-/** Whether the name of a folder begins a place in the table: `.vscode` of `.vscode/tasks.json`. */
+/** Whether the folder name is the beginning of a path in the table: `.vscode` of `.vscode/tasks.json`. */
 function leadsToLater(path: string, workspace: Places): boolean {
   if (holdsNamed(path, workspace)) return true;
   const name = foldPath(path.slice(path.lastIndexOf("/") + 1));

@@ -1,16 +1,16 @@
 import { closeSync, fstatSync } from "node:fs";
 import { isInside } from "../../paths/inside.ts";
-import { realPathOf } from "../files/handle.ts";
+import { realPathOf } from "../system/handle.ts";
 import { openJudged } from "../processes/launch.ts";
 
 /**
- * Folders in which a sandbox has protected something, held open. A walk over the roots can miss a folder that a command
- * moves meanwhile; a descriptor cannot: it says where the folder is now.
+ * Open descriptors of folders in which a sandbox has protected a path. A walk over the roots can miss a folder that a
+ * command moves meanwhile; the descriptor always has its current path.
  */
 export class KnownFolders {
   readonly #fds = new Map<string, number>();
 
-  /** Opens a folder and makes sure that it is where it was found. Stays open, and is not the caller's to close. */
+  /** Opens a folder and verifies that it is still where it was found. Stays open; the caller must not close it. */
   open(folder: string): number {
     const fd = openJudged(folder);
     const { dev, ino } = fstatSync(fd, { bigint: true });
@@ -22,8 +22,8 @@ export class KnownFolders {
   }
 
   /**
-   * A folder below the roots that was not looked at now. Those that were, or that are gone, are forgotten unless they
-   * are in use.
+   * A folder below the roots that the current walk missed. Folders that it visited, or that are gone, are dropped unless
+   * they are in use.
    */
   missing(options: {
     readonly roots: readonly string[];

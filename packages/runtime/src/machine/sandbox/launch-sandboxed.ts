@@ -33,7 +33,7 @@ const STATUS_FD = 4;
 const LIFELINE_FD = 5;
 const STATUS_INSIDE_FD = 6;
 const CHECK_FD = 7;
-/** What a sandbox closes is looked for again where it has moved before it could be opened. */
+/** How often the search for protected paths is repeated when one moves before it could be opened. */
 const LOOKS = 8;
 
 const SOCKETS = {
@@ -53,34 +53,34 @@ export interface SandboxParts {
   readonly environment: CommandEnvironment;
   readonly prologues: Prologues;
   readonly pipes: PipePool;
-  /** Whether it can bound what a folder in memory takes: bwrap from 0.7 on. */
+  /** Whether bwrap can limit the size of a folder in memory: from 0.7 on. */
   readonly has_sizes: boolean;
-  /** That a command may take. */
+  /** Memory limit of a command. */
   readonly memory_bytes: number;
-  /** For files that are handed to children. */
+  /** Folder for files that are passed to children. */
   readonly folder: string;
-  /** What is `/tmp` inside. Left out: an empty one in memory for each command. */
+  /** The folder that is `/tmp` inside. Default: an empty one in memory per command. */
   readonly tmp?: string;
 }
 
-/** What every command in the same sandbox shares, made once. */
+/** What all commands in the same sandbox share, created once. */
 export class SandboxLauncher {
   readonly #parts: SandboxParts;
   readonly #filters = new Map<Sockets, number>();
   readonly #known = new KnownFolders();
   readonly #guard = new PlaceGuard();
   #closed: SandboxFacts["closed"] | undefined;
-  /** Commands that were launched and have not ended. */
+  /** Number of running commands. */
   #running = 0;
 
   constructor(parts: SandboxParts) {
     this.#parts = parts;
   }
 
-  /** `proxy_socket`: the real path where a proxy listens for this command, the way out that it gets. */
+  /** `proxy_socket`: the real path where a proxy listens for this command: its only network access. */
   launch(command: Command, proxy_socket?: string): Launch {
     closeSync(openJudged(command.cwd));
-    // Where its roots are read-only nothing in them can be damaged by what bubblewrap makes.
+    // With read-only roots, mount points that bubblewrap creates cannot damage anything in them.
     const release = command.read_only === true ? undefined : holdStill(this.#parts.roots);
     try {
       const { launch, status } = this.#make(command, proxy_socket);
@@ -104,7 +104,7 @@ export class SandboxLauncher {
       helper: hasWayOut ? relayLines({ program: process.execPath, status_fd: STATUS_INSIDE_FD }) : [],
       status_fd: STATUS_INSIDE_FD,
     });
-    // Set inside only: no shell before that is to run it.
+    // Set inside only: no earlier shell must run it.
     const variables = { ...facts.variables, BASH_ENV: `/dev/fd/${prologueFd}` };
     const filter = reopen(this.#filter(SOCKETS[command.network ?? "none"]));
     const status = statusFile(parts.folder);
@@ -120,7 +120,7 @@ export class SandboxLauncher {
         ...(hasWayOut ? PROXY_VARIABLES : {}),
       },
       bash: parts.bash,
-      // The sandbox program and the shell in it tell the same file how far they came.
+      // The sandbox program and the shell in it report their progress to the same file.
       descriptors: [filter, status, "lifeline", status, ...check.descriptors, prologue],
       pipes: parts.pipes,
       sandbox: "bwrap",
@@ -130,7 +130,7 @@ export class SandboxLauncher {
       started: (pid) => mover?.started(pid),
       guard: (onOpened) => this.#guard.watch(guarded, onOpened),
       inner: () => numberIn(status, /"child-pid": (\d+)/),
-      // Told only for a command that was really executed, not where the sandbox, its check or its way out failed.
+      // True only for a command that was executed, not where the sandbox, its check or the relay failed.
       wasBegun: () => numberIn(status, /"exit-code": (\d+)/) !== undefined && isReady(status),
       close: () => {
         this.#running--;
@@ -141,7 +141,7 @@ export class SandboxLauncher {
     return { launch, status };
   }
 
-  /** Looks for what has to be closed, and opens the folders that it lies in. Again, where one has moved meanwhile. */
+  /** Searches for paths to protect and opens their folders. Repeats where one has moved meanwhile. */
   #prepare(command: Command, proxy_socket: string | undefined): Prepared {
     const moved = new Set<string>();
     for (let left = LOOKS - 1; ; left--) {
@@ -160,7 +160,7 @@ export class SandboxLauncher {
     }
   }
 
-  /** A folder that held something to protect and that was not come across now, although it is still there. */
+  /** A folder with protected paths that still exists, but that this search did not find. */
   #missing({ roots, hidden, read_only }: SandboxFacts, { descriptors }: InsideCheck): string | undefined {
     const { finder } = this.#parts;
     const closed = [...hidden.map(({ path }) => path), ...read_only];
@@ -173,7 +173,7 @@ export class SandboxLauncher {
 
   #factsFor(command: Command, proxy_socket: string | undefined, moved: readonly string[]): Omit<Prepared, "check"> {
     const parts = this.#parts;
-    // Whoever replaces a file from elsewhere takes away what keeps it read-only for the commands that run already.
+    // Replacing a file from outside removes the mount that keeps it read-only for commands that already run.
     const opens = this.#running === 0 ? command.opens : undefined;
     const places = parts.finder.find(command.closes, moved);
     const ground = { roots: parts.roots, git_places: parts.finder.gitPlaces };
@@ -238,7 +238,7 @@ interface Prepared {
   readonly watched: readonly string[];
 }
 
-/** What another process must not replace, and what a rule may close later. */
+/** Paths that another process must not replace, and folders in which a rule may close new entries. */
 function guardedOf(
   { hidden, read_only, writes }: SandboxFacts,
   { watched, closes }: { readonly watched: readonly string[]; readonly closes: PlaceJudge | undefined },
@@ -252,23 +252,23 @@ function guardedOf(
   return { inodes, folders: watched, closed, ...(closes === undefined ? {} : { closes }) };
 }
 
-/** Git refreshes its index where it can, which is no more than a convenience. */
+/** Git must not try to refresh its index, which is optional, in a read-only sandbox. */
 const READ_ONLY_VARIABLES: Readonly<Record<string, string>> = { GIT_OPTIONAL_LOCKS: "0" };
 
-/** What opening a folder says that is not where it was found. */
+/** Errors of opening a folder that is no longer where it was found. */
 const MOVED_CODES: ReadonlySet<string> = new Set(["PathTraversalBlocked", "NotFound"]);
 
 function alwaysMoving(where: string): ToolError {
   return new ToolError(
     "SandboxUnavailable",
     `Cannot run the command: folders that the sandbox protects are being moved (${where})`,
-    { hint: "Another command moves files. Stop it or wait for its end, then retry." },
+    { hint: "Another command is moving files. Stop it or wait for it, then retry." },
   );
 }
 
 /**
- * An empty file and an empty folder that stand for hidden ones. Their owner is whoever runs commands, so the mode alone
- * closes the file.
+ * An empty file and an empty folder that are mounted over hidden ones. The user who runs commands owns them, so only
+ * the mode makes the file unreadable.
  */
 function makeClosed(handover: string): SandboxFacts["closed"] {
   const closed = { file: join(handover, "closed"), folder: join(handover, "closed-folder") };
@@ -277,7 +277,7 @@ function makeClosed(handover: string): SandboxFacts["closed"] {
   try {
     closeSync(openSync(closed.file, constants.O_RDONLY | constants.O_CREAT | constants.O_EXCL, 0o000));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // made by a runtime before us
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // created by an earlier runtime
   }
   return closed;
 }

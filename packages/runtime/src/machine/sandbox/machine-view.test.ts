@@ -270,7 +270,7 @@ for (const { how, name, after } of LISTENING) {
   });
 }
 
-/** Made by another process while a command runs, by somebody who does not write them in place. */
+/** Replaced (not written in place) by another process while a command runs. */
 // oxfmt-ignore
 const REPLACED_FOLDERS = [".ssh", "keys/.aws", ".git/hooks"] as const;
 

@@ -2,17 +2,17 @@ import { isInside } from "../../paths/inside.ts";
 import type { Places } from "../../policy/facts.ts";
 import { isAtPlace, isCacheName, mayHoldCaches } from "../../policy/package-caches.ts";
 
-/** Whether it is known to run later by its path, whatever its name. */
+/** Whether its path is known to run later, regardless of its name. */
 export function isNamed(path: string, { git_places = [] }: Pick<Places, "git_places">): boolean {
   return git_places.some((named) => isAtPlace(path, named));
 }
 
-/** Whether such a path leads through this folder. */
+/** Whether this folder contains such a path. */
 export function holdsNamed(path: string, { roots, git_places = [] }: Pick<Places, "roots" | "git_places">): boolean {
   return !roots.includes(path) && git_places.some((named) => isInside(path, named.path));
 }
 
-/** Whether it is a cache in a folder of packages that runs later, and nothing that runs later lies in it. */
+/** Whether it is a cache in a run-later package folder, and does not itself contain run-later paths. */
 export function isCacheAmong(path: string, { git_places = [] }: Pick<Places, "git_places">): boolean {
   const [folder, name] = [path.slice(0, path.lastIndexOf("/")), path.slice(path.lastIndexOf("/") + 1)];
   return (
@@ -22,7 +22,7 @@ export function isCacheAmong(path: string, { git_places = [] }: Pick<Places, "gi
   );
 }
 
-/** Whether a path is such a cache of a folder of packages, or lies in one. */
+/** Whether a path is such a cache of a package folder, or inside one. */
 export function isInCache(path: string, modules: string, ground: Pick<Places, "git_places">): boolean {
   const name = path.slice(modules.length + 1).replace(/\/.*/s, "");
   return isCacheAmong(`${modules}/${name}`, ground);

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** File systems of the kernel, in which nothing of a person lies, and those that a look would mount. */
+/** File systems of the kernel, which contain no user data, and those that an access would mount. */
 // oxfmt-ignore
 const KERNEL_TYPES: ReadonlySet<string> = new Set([
   "proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "bpf", "tracefs", "debugfs", "securityfs", "pstore", "efivarfs", "fusectl", "configfs",
@@ -9,9 +9,9 @@ const KERNEL_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Mounts of the machine that can be written, by where they are. bubblewrap makes mount points that are missing, and
- * while it does so a link in a workspace can lead it to the machine as it is (`/oldroot`): these are made read-only
- * for it before it follows any name below a root.
+ * Paths of the machine's writable mounts. bubblewrap creates missing mount points, and meanwhile a link in a workspace
+ * can lead it to the real machine (`/oldroot`): so these are made read-only for it before it resolves any name below a
+ * root.
  */
 export function writableMounts(): readonly string[] {
   const found = new Set<string>();
@@ -24,7 +24,7 @@ export function writableMounts(): readonly string[] {
   return [...found];
 }
 
-/** Whether the sandbox program comes to it: in its user namespace root has no rights in folders of others. */
+/** Whether the sandbox program can reach it: in its user namespace root has no rights in folders of other users. */
 function isReachable(path: string): boolean {
   if (path === "/") return true;
   try {
@@ -36,6 +36,6 @@ function isReachable(path: string): boolean {
     }
     return true;
   } catch {
-    return false; // gone meanwhile, or out of our own reach
+    return false; // gone, or not accessible to us
   }
 }

@@ -8,7 +8,7 @@ import { foldPath } from "../../policy/fold-name.ts";
 import { pointedTo } from "../../policy/git-pointers.ts";
 import { addsOnlyPlain } from "../../policy/git-settings.ts";
 import { programsInTodo } from "../../policy/git-todo.ts";
-import { readRegular } from "../files/read-regular.ts";
+import { readRegular } from "../system/read-regular.ts";
 import type { CommandEnvironment } from "../processes/environment.ts";
 import type { FoundPlaces } from "./find-places.ts";
 import { holdsNamed } from "./named-places.ts";
@@ -21,11 +21,11 @@ interface OpenOptions {
 
 interface Opened {
   readonly found: FoundPlaces;
-  /** Set for the command besides its own. */
+  /** Additional variables for the command. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** With these git runs neither hooks nor a monitor of files, whatever a configuration says. */
+/** With these git runs neither hooks nor a file system monitor, regardless of its configuration. */
 const NO_HOOKS: Readonly<Record<string, string>> = {
   GIT_CONFIG_COUNT: "2",
   GIT_CONFIG_KEY_0: "core.hooksPath",
@@ -35,8 +35,8 @@ const NO_HOOKS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a sandbox closes, less what the command may change. Nothing is opened in its place: a file that is mounted cannot
- * be replaced, and that is how git writes. Hidden places stay hidden in any case.
+ * The protected paths without those that the command may change. Removed instead of mounted writable: a mount point
+ * cannot be replaced, and git writes files by replacing them. Hidden paths always stay hidden.
  */
 export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, options: OpenOptions): Opened {
   if (opens === undefined) return { found, variables: {} };
@@ -53,7 +53,7 @@ export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, 
   const PATH = pathOutside(options);
   if (PATH === "" || (opens.git === "work" && !runNothing(found, options))) return { found, variables: {} };
   const isOpen = (path: string): boolean => isGits(path, options) && isConfiguration(path);
-  // A program in the workspace that is called git is not git.
+  // A program called git in the workspace must not be used.
   return { found: without(found, [], isOpen), variables: { ...NO_HOOKS, PATH } };
 }
 
@@ -67,7 +67,7 @@ function without(found: FoundPlaces, paths: readonly string[], isOpen: (path: st
   };
 }
 
-/** Of what is read-only: what is not in the tables is a repository's that has another name than theirs. */
+/** For read-only paths: one that is not in the tables belongs to a repository with an unusual name. */
 function isGits(path: string, options: OpenOptions): boolean {
   const place = findLaterPlace(path, options);
   return place === undefined || isNamedByGit(path, options) || /^\*?\.git(?:\/|$)/.test(place.path);
@@ -85,7 +85,7 @@ function isProgram(path: string, { git_places = [] }: OpenOptions): boolean {
   );
 }
 
-/** Of folders of packages that were opened, what is this program's own stays closed unless a word of the command names it. */
+/** In opened package folders, this program's own packages stay closed unless a word of the command names them. */
 function withPrograms(
   found: FoundPlaces,
   { before, paths, git_places = [] }: OpenOptions & { readonly before: FoundPlaces; readonly paths: readonly string[] },
@@ -107,7 +107,7 @@ function withPrograms(
   };
 }
 
-/** From the folder down to the one that the path lies in: renamed, they would take along what is mounted in them. */
+/** Folders from `folder` down to the parent of the path: renaming one would move the mounts in it. */
 function foldersBetween(folder: string, path: string): readonly string[] {
   const found: string[] = [];
   for (let above = dirname(path); isInside(folder, above); above = dirname(above)) found.push(above);
@@ -119,7 +119,7 @@ function isFileOrFolder(path: string): boolean {
     const stats = lstatSync(path, { throwIfNoEntry: false });
     return stats?.isFile() === true || stats?.isDirectory() === true;
   } catch {
-    return false; // out of our own reach, and so out of the command's
+    return false; // not accessible to us, and so not to the command
   }
 }
 
@@ -154,21 +154,21 @@ function runNothing({ read_only, pinned, left_out }: FoundPlaces, options: OpenO
 function runsNothing(path: string, options: OpenOptions): boolean {
   const { roots } = options;
   const name = nameOf(path);
-  if (isNamedByGit(path, options)) return false; // git's configuration names it for something
+  if (isNamedByGit(path, options)) return false; // git's configuration uses it
   try {
     if (name === "hooks") return readdirSync(path).every((hook) => hook.endsWith(".sample"));
-    if (name === "attributes") return true; // without programs to go with them
+    if (name === "attributes") return true; // harmless without programs
     const content = readRegular(path, MOST_BYTES);
     if (content === undefined) return false;
     if (isConfiguration(path)) return addsOnlyPlain("", content.toString("latin1"), () => true);
     const target = pointedTo(content.toString("utf8"), dirname(path));
     return target !== undefined && roots.some((root) => isInside(root, target));
   } catch {
-    return false; // gone meanwhile, or no file
+    return false; // gone, or not a file
   }
 }
 
-/** Whether no rebase that was begun in a repository or one of its worktrees goes on by running a program. */
+/** Whether no unfinished rebase in a repository or its worktrees would run a program when it continues. */
 function rebasesWithoutPrograms(repository: string): boolean {
   try {
     const worktrees = join(repository, "worktrees");
@@ -180,7 +180,7 @@ function rebasesWithoutPrograms(repository: string): boolean {
       return content !== undefined && programsInTodo(content.toString("latin1")).length === 0;
     });
   } catch {
-    return false; // gone meanwhile, or no file
+    return false; // gone, or not a file
   }
 }
 
@@ -188,6 +188,6 @@ function isFileOrNothing(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isFile() !== false;
   } catch {
-    return false; // out of our own reach, and so not known
+    return false; // not accessible to us, so unknown
   }
 }

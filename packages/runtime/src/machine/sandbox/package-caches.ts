@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import type { Places } from "../../policy/facts.ts";
 import { isCacheName, mayHoldCaches } from "../../policy/package-caches.ts";
-import { isSystemError } from "../files/system-error.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { isCacheAmong } from "./named-places.ts";
 
 type Ground = Pick<Places, "roots" | "git_places">;
 
-/** Caches that tools make in `node_modules`, with packages that tell that a project uses the tool. */
+/** Caches that tools create in `node_modules`, with packages that show that a project uses the tool. */
 // oxfmt-ignore
 const MADE: readonly { readonly name: string; readonly of?: readonly string[] }[] = [
   { name: ".cache" }, // babel, eslint, webpack, prettier, turbo and others
@@ -21,8 +21,8 @@ const MADE: readonly { readonly name: string; readonly of?: readonly string[] }[
 ];
 
 /**
- * Makes the caches that tools would make in folders of packages that commands cannot write to: nothing can be made there
- * from inside a sandbox. Before the look at the workspace, so that they are not taken for a change of the command.
+ * Creates the caches that tools would create in read-only package folders, where nothing can be created from inside a
+ * sandbox. Called before the look at the workspace, so that they do not count as a change of the command.
  */
 export function makePackageCaches(ground: Ground): void {
   for (const modules of packageFolders(ground)) {
@@ -32,14 +32,14 @@ export function makePackageCaches(ground: Ground): void {
       try {
         if (lstatSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path);
       } catch (error) {
-        // Where we may not make it, the folder is not writable for commands of this user either, sandbox or not.
+        // If we may not create it, the folder is not writable for commands of this user either, even without a sandbox.
         if (!isSystemError(error)) throw error;
       }
     }
   }
 }
 
-/** Real folders of packages in the roots. */
+/** Real package folders in the roots. */
 function packageFolders({ roots, git_places = [] }: Ground): readonly string[] {
   return git_places
     .filter(mayHoldCaches)
@@ -51,7 +51,7 @@ function isRealFolder(path: string): boolean {
   try {
     return lstatSync(path).isDirectory() && realpathSync.native(path) === path;
   } catch {
-    return false; // not there, or out of our reach
+    return false; // missing, or not accessible to us
   }
 }
 
@@ -60,15 +60,15 @@ interface ClosedPaths {
   readonly ruled: readonly string[];
 }
 
-/** Folders of packages that a command cannot write to, because this program loads what is in them. */
+/** Package folders that a command cannot write to, because this program loads packages from them. */
 export function closedPackages({ read_only }: Pick<ClosedPaths, "read_only">, ground: Ground): readonly string[] {
   const closed = new Set(read_only);
   return packageFolders(ground).filter((modules) => closed.has(modules));
 }
 
 /**
- * Caches in those folders: a command may write to them. None that holds what this program loads, that is a link, or that
- * a rule closes.
+ * Caches in those folders that a command may write to. Without those that contain packages that this program loads, that
+ * are links, or that a rule closes.
  */
 export function openCaches({ read_only, ruled }: ClosedPaths, ground: Ground): readonly string[] {
   return closedPackages({ read_only }, ground)
@@ -84,14 +84,14 @@ function cachesIn(modules: string): readonly string[] {
       .map(({ name }) => join(modules, name))
       .filter(isOpen);
   } catch (error) {
-    if (isSystemError(error)) return []; // not to be listed by us, or gone meanwhile: nothing of it is opened
+    if (isSystemError(error)) return []; // not readable for us, or gone: nothing in it is opened
     throw error;
   }
 }
 
 /**
- * Whether a command can enter and list it: else checking it would fail. By its mode, since root has no rights beyond it in
- * a sandbox.
+ * Whether a command can enter and list it: else the check inside would fail. Decided by its mode, since root has no
+ * further rights in a sandbox.
  */
 function isOpen(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });

@@ -3,17 +3,17 @@ import type { FSWatcher } from "node:fs";
 import { dirname, join } from "node:path";
 import type { PlaceJudge } from "../../contract/processes.ts";
 
-/** Folders in which single files are protected, or in which a rule may close something: a few in most workspaces. */
+/** Limit for watched folders: those with protected files or with paths that a rule may close. Most workspaces have few. */
 export const MOST_WATCHED = 256;
 
-/** What a command must not have. */
+/** Paths that a command must not access. */
 export interface GuardedPlaces {
-  /** What is protected by a mount, with its inode. */
+  /** Paths that a mount protects, with their inodes. */
   readonly inodes: ReadonlyMap<string, bigint>;
-  /** What rules close, and the folders in which something may appear that they close. */
+  /** Paths that rules close, and folders in which such paths may appear. */
   readonly closes?: PlaceJudge;
   readonly folders: readonly string[];
-  /** What the sandbox has closed already. */
+  /** Paths that the sandbox has closed already. */
   readonly closed: ReadonlySet<string>;
 }
 
@@ -22,17 +22,17 @@ interface Guarded extends GuardedPlaces {
 }
 
 /**
- * What is protected by a mount is so by its inode: whoever outside puts something else in its place takes the mount
- * away, and the new one is open to the command. Nor can anything be mounted on a path that does not exist yet. No mount
- * can prevent either where the folder has to stay writable, so it is noticed.
+ * A mount protects an inode: a process outside that replaces the file removes the mount, and the new file is exposed to
+ * the command. Also, nothing can be mounted on a path that does not exist yet. No mount can prevent either where the
+ * folder has to stay writable, so both are detected.
  */
 export class PlaceGuard {
   readonly #watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: bigint }>();
   readonly #guarded = new Set<Guarded>();
 
   /**
-   * Calls `onOpened` when another file stands in the place of a protected one, or when something is there that rules
-   * neither let it read nor write. Call the result when that is of no interest.
+   * Calls `onOpened` when a protected file was replaced, or when a path appears that rules close to the command. Call the
+   * result to stop watching.
    */
   watch(places: GuardedPlaces, onOpened: (path: string) => void): () => void {
     const guarded = { ...places, onOpened };
@@ -51,7 +51,7 @@ export class PlaceGuard {
     const inode = inodeOf(folder);
     const known = this.#watchers.get(folder);
     if (inode === undefined || known?.inode === inode) return;
-    known?.watcher.close(); // of another folder that was there before
+    known?.watcher.close(); // it watches an earlier folder at this path
     this.#watchers.delete(folder);
     if (this.#watchers.size >= MOST_WATCHED) return;
     try {
@@ -63,7 +63,7 @@ export class PlaceGuard {
       watcher.on("error", drop);
       this.#watchers.set(folder, { watcher, inode });
     } catch {
-      // It is gone, or the system has no watch left: then a replaced file goes unnoticed (SECURITY.md, limits).
+      // It is gone, or the system has no watches left: then a replaced file goes undetected (SECURITY.md, limits).
     }
   }
 
@@ -79,7 +79,7 @@ export class PlaceGuard {
     }
   }
 
-  /** What is new in a folder is looked at together with what is in it by then. */
+  /** Checks a new entry, and its own entries if it is a folder. */
   #appeared(path: string, guarded: Guarded): void {
     const { closes, closed, onOpened } = guarded;
     if (closes === undefined || closed.has(path)) return;
@@ -89,12 +89,12 @@ export class PlaceGuard {
     if (kind !== "folder" || !closes.mayCloseBelow(path)) return;
     const watched = this.#watchers.get(path);
     this.#watchFolder(path);
-    if (this.#watchers.get(path) === watched) return; // known already, or no more are watched
+    if (this.#watchers.get(path) === watched) return; // already watched, or the limit is reached
     for (const name of namesIn(path)) this.#appeared(join(path, name), guarded);
   }
 }
 
-/** Where nothing is there any more, nothing is open. */
+/** False where the path no longer exists: then nothing is exposed. */
 function isReplaced(path: string, inode: bigint): boolean {
   const found = inodeOf(path);
   return found !== undefined && found !== inode;
@@ -104,18 +104,18 @@ export function inodeOf(path: string): bigint | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
   } catch {
-    return undefined; // its folder is gone, or out of our own reach
+    return undefined; // its folder is gone, or not accessible to us
   }
 }
 
-/** A link holds nothing: what it leads to is judged where it is. */
+/** Undefined for a link: its target is judged at its own path. */
 function kindOf(path: string): "folder" | "file" | undefined {
   try {
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined || stats.isSymbolicLink()) return undefined;
     return stats.isDirectory() ? "folder" : "file";
   } catch {
-    return undefined; // its folder is gone, or out of our own reach
+    return undefined; // its folder is gone, or not accessible to us
   }
 }
 

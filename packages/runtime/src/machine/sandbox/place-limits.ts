@@ -1,14 +1,14 @@
 import { ToolError } from "../../protocol/errors.ts";
 
-/** Each costs a mount for each command, some 0.1 ms. */
+/** Each costs one mount per command, about 0.1 ms. */
 export const MOST_READ_ONLY = 512;
-/** Some 10 s. A folder with more in it is no workspace. */
+/** Takes about 10 s. A folder with more names is not a plausible workspace. */
 export const MOST_NAMES = 5_000_000;
 
 export function tooManyRuled(count: number): ToolError {
   return new ToolError(
     "SandboxUnavailable",
-    `Cannot run the command: rules make ${count} paths read-only, and a sandbox takes at most ${MOST_READ_ONLY}`,
+    `Cannot run the command: rules make ${count} paths read-only, and a sandbox supports at most ${MOST_READ_ONLY}`,
     { hint: "Deny writing to folders instead of single files: docs/** instead of docs/*.md." },
   );
 }
@@ -16,7 +16,7 @@ export function tooManyRuled(count: number): ToolError {
 export function tooLarge(roots: readonly string[]): ToolError {
   return new ToolError(
     "SandboxUnavailable",
-    `Cannot run the command: ${roots.join(", ")} has more than ${MOST_NAMES} files and folders to look through for what has to be hidden`,
+    `Cannot run the command: ${roots.join(", ")} has more than ${MOST_NAMES} files and folders to search for paths to hide`,
     { hint: "Choose a smaller folder as the root." },
   );
 }
@@ -24,15 +24,15 @@ export function tooLarge(roots: readonly string[]): ToolError {
 export function unnamed(folder: string): ToolError {
   return new ToolError(
     "SandboxUnavailable",
-    `Cannot run the command: "${folder}" has an entry whose name is not valid UTF-8 and which the sandbox has to look into or hide`,
-    { path: folder, hint: "Rename it, or move it into a folder of its own." },
+    `Cannot run the command: "${folder}" has an entry whose name is not valid UTF-8, so the sandbox cannot inspect or hide it`,
+    { path: folder, hint: "Rename it, or move it into a separate folder." },
   );
 }
 
 export function notHidden(path: string, why: string): ToolError {
   return new ToolError(
     "SandboxUnavailable",
-    `Cannot run the command: the folder "${path}" of this program cannot be made, and so not hidden from the command (${why})`,
-    { path, hint: "Make it, or choose a root that does not hold it." },
+    `Cannot run the command: cannot create the program's folder "${path}", so it cannot be hidden from the command (${why})`,
+    { path, hint: "Create it, or choose a root that does not contain it." },
   );
 }

@@ -1,10 +1,10 @@
 import { PROXY_SOCKET } from "./bwrap.ts";
 
-/** Usual for proxies. No other process is in the command's network, so it is free. */
+/** A usual proxy port. Always free: no other process is in the command's network namespace. */
 const PORT = 3128;
 const ADDRESS = `http://127.0.0.1:${PORT}`;
 
-/** Where programs look for a proxy. What they reach without one is the sandbox's own loopback. */
+/** Standard proxy variables. Without a proxy, programs can only reach the sandbox's own loopback. */
 // oxfmt-ignore
 export const PROXY_VARIABLES: Readonly<Record<string, string>> = {
   HTTP_PROXY:             ADDRESS,
@@ -22,9 +22,9 @@ export const PROXY_VARIABLES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Programs take a proxy by its port, and the proxy is a socket in the file system: this passes bytes from one to the
- * other. It may do no more than the command, which can reach the same socket, so nothing is to be gained in it. Says
- * `ready` and closes its output when connections are taken. Text, for it runs as a program of its own.
+ * Programs connect to a proxy by its port, but the proxy listens on a Unix socket: this program forwards bytes between
+ * the two. It has no more rights than the command, which can reach the same socket, so attacking it gains nothing.
+ * Prints `ready` and closes its output once it accepts connections. A string, because it runs as a separate program.
  */
 const RELAY = `
 const { closeSync, openSync, writeSync } = require("node:fs");
@@ -49,13 +49,13 @@ server.listen(${PORT}, "127.0.0.1", () => {
 interface RelayFacts {
   /** Node, by its absolute path. */
   readonly program: string;
-  /** Not the relay's business. */
+  /** Closed for the relay, which must not write to it. */
   readonly status_fd: number;
 }
 
 /**
- * Lines for bash that start the relay and wait until it is ready, or end the shell. The substitution is over when its
- * output is closed, and what it started belongs to none of the shell's jobs: `wait`, `jobs` and `$!` are the command's.
+ * Lines for bash that start the relay and wait until it is ready, or exit the shell. The command substitution ends when
+ * its output is closed, and the relay is not a job of the shell: `wait`, `jobs` and `$!` belong to the command.
  */
 export function relayLines({ program, status_fd }: RelayFacts): readonly string[] {
   const start = [program, "--disable-sigusr1", "--input-type=commonjs", "--eval", RELAY].map(quote).join(" ");

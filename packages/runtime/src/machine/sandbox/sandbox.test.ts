@@ -165,7 +165,7 @@ git log --format=%s`);
   expect(git("fsck").trim()).toBe("");
 });
 
-sandboxed(`a socket that somebody listens on by name is closed${needs}`, async () => {
+sandboxed(`a named socket with a listener is closed${needs}`, async () => {
   const { run, at } = await workspace();
   let connections = 0;
   const server = createServer((socket) => {
@@ -214,7 +214,7 @@ sandboxed(`a folder inside hidden state can be opened for one command${needs}`, 
 
   expect(stdout()).toBe("runs\n");
   expect(readdirSync(folder)).toEqual(["made"]);
-  expect((await run("cat .state/secret")).said).toBe("planted-canary"); // where it is nobody's state
+  expect((await run("cat .state/secret")).said).toBe("planted-canary"); // where it is not the state folder of a runtime
 });
 
 sandboxed(`every attempt of the self-check is stopped${needs}`, async () => {
@@ -228,7 +228,7 @@ sandboxed(`every attempt of the self-check is stopped${needs}`, async () => {
   expect(readdirSync(at("state")).length).toBeLessThanOrEqual(before + 1);
 });
 
-sandboxed(`to write in a home that is a root is no escape${needs}`, async () => {
+sandboxed(`writing in a home folder that is a root does not count as an escape${needs}`, async () => {
   const { open, places, at } = await workspace();
   const home = at("root");
   const sandbox = await open({ workspace: { ...places, home } });
@@ -238,7 +238,7 @@ sandboxed(`to write in a home that is a root is no escape${needs}`, async () => 
   expect(readdirSync(home)).toEqual([]);
 });
 
-test("the self-check sees an escape where there is no sandbox", async () => {
+test("the self-check detects an escape without a sandbox", async () => {
   const { open, places, at } = await workspace();
   const bare = await open({ mode: "off" });
   const attempts = await checkSandbox({ ...bare, level: "bwrap" }, { ...places, state_dir: at("state"), limits });

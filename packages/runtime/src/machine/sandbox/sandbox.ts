@@ -20,36 +20,36 @@ import { MachineView } from "./view.ts";
 export interface SandboxOptions {
   readonly mode: SandboxMode;
   readonly workspace: Places;
-  /** For small files that are handed to children. Must be among the workspace's `state_dirs`. */
+  /** For small files that are passed to children. Must be one of the workspace's `state_dirs`. */
   readonly state_dir: string;
   readonly limits: CommandLimits;
-  /** What commands see of the machine beside the roots. Default: `programs`. */
+  /** What commands see of the machine outside the roots. Default: `programs`. */
   readonly view?: CommandView;
-  /** Names of variables that commands get besides the usual ones. */
+  /** Names of additional variables that are passed to commands. */
   readonly pass?: readonly string[];
-  /** A real folder that is `/tmp` inside. Left out: an empty one for each command. */
+  /** A real folder that is `/tmp` inside. Default: an empty one per command. */
   readonly tmp?: string;
-  /** In the form of the PATH variable: where programs are looked for. Default: this process's own. */
+  /** Search path for programs, in the form of the PATH variable. Default: this process's own. */
   readonly path?: string;
 }
 
-/** What commands are started in. */
+/** Starts commands, in a sandbox where one is available. */
 export interface Sandbox {
-  /** The name of the sandbox in force, or "none". */
+  /** The sandbox in use, or "none". */
   readonly level: "bwrap" | "none";
-  /** Why there is none, though one was wanted. */
+  /** Why no sandbox is available, though one was requested. */
   readonly problem: string | undefined;
   /**
-   * Throws `SandboxUnavailable` where one is required and there is none, and `NetworkDenied` where the command is to
-   * have the network of the allowlist and there is no sandbox, or no proxy: that listens on `proxy_socket`, a real path.
+   * Throws `SandboxUnavailable` where a sandbox is required but unavailable, and `NetworkDenied` where the command needs
+   * the allowlisted network without a sandbox or a proxy. The proxy listens on `proxy_socket`, a real path.
    */
   launch(command: Command, proxy_socket?: string): Launch;
   close(): void;
 }
 
 /**
- * Finds out, by trying, whether this machine can keep commands in a sandbox. What was found holds for the life of the
- * object: a sandbox that fails later refuses the command, and no command runs bare that was to be sandboxed.
+ * Tests whether this machine can run commands in a sandbox. The result is final for this object: if the sandbox fails
+ * later, the command is refused and never runs without one.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { mode, workspace, state_dir, limits } = options;
@@ -69,10 +69,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     launch(command, proxy_socket) {
       if (bash === undefined) throw missing("bash");
       const isOnline = command.network === "allowlist";
-      if (isOnline && proxy_socket === undefined) throw noWayOut("there is no proxy for it");
+      if (isOnline && proxy_socket === undefined) throw noWayOut("no proxy is available");
       if (launcher !== undefined) return launcher.launch(command, isOnline ? proxy_socket : undefined);
-      if (mode === "required") throw unavailable(problem ?? "there is none");
-      if (isOnline) throw noWayOut(`only a sandbox holds it to the allowlist, and ${problem ?? "there is none"}`);
+      if (mode === "required") throw unavailable(problem ?? "none is available");
+      if (isOnline) throw noWayOut(`only a sandbox can enforce the allowlist, and ${problem ?? "none is available"}`);
       return bareLaunch(command, { bash, environment, prologues, pipes });
     },
     close() {
@@ -91,14 +91,14 @@ interface Found {
   readonly where: { readonly roots: readonly string[]; readonly path?: string };
 }
 
-/** Gives a clause that says why there is none. */
+/** Gives a clause that explains why no sandbox is available. */
 async function makeLauncher(options: SandboxOptions, found: Found): Promise<SandboxLauncher | string> {
   const { workspace, state_dir, limits, pass = [], tmp, view: shown = "programs" } = options;
   const { bash, prologues, pipes, where } = found;
   const bwrap = await findProgram("bwrap", where);
   if (bash === undefined) return `bash is missing; "${PROGRAMS.bash.install}" installs it`;
   if (bwrap === undefined) return `bwrap is missing; "${PROGRAMS.bwrap.install}" installs it`;
-  if (!isArchitecture(process.arch)) return `there is no filter of system calls for ${process.arch}`;
+  if (!isArchitecture(process.arch)) return `no system call filter is available for ${process.arch}`;
   const environment = commandEnvironment(process.env, { pass, sandbox_home: sandboxHome(workspace.roots) });
   const view = new MachineView({ view: shown, workspace, path: environment.variables["PATH"] ?? "" });
   const git = findOnPath(["git"], where);
@@ -146,10 +146,10 @@ async function probe(
     const run = (): ReturnType<typeof runCommand> =>
       runCommand(launch, { timeout_ms: PROBE_MS, signal, call_id: "probe", limits });
     let { exit_code, ended_by } = await run();
-    // Time passes for a machine that was asleep, too: that says nothing about its sandbox.
+    // Retry once: a machine that was asleep also times out, which says nothing about its sandbox.
     if (ended_by === "timeout") ({ exit_code, ended_by } = await run());
-    if (ended_by === "timeout") return `a command in it took longer than ${PROBE_MS / 1000} seconds`;
-    return exit_code === 0 && ended_by === "itself" ? undefined : `a command in it ended with ${exit_code}`;
+    if (ended_by === "timeout") return `a test command in it timed out after ${PROBE_MS / 1000} s`;
+    return exit_code === 0 && ended_by === "itself" ? undefined : `a test command in it exited with code ${exit_code}`;
   } catch (error) {
     if (error instanceof ToolError) return error.message;
     throw error;
@@ -166,7 +166,7 @@ function missing(name: "bash"): ToolError {
 
 function noWayOut(why: string): ToolError {
   return new ToolError("NetworkDenied", `Cannot give the command the network: ${why}`, {
-    hint: "network_request reaches what is on the allowlist.",
+    hint: "Use network_request to reach hosts on the allowlist.",
   });
 }
 

@@ -1,19 +1,19 @@
-/** Which kinds of sockets a command may make: `unix` alone, or `internet` too. */
+/** Which kinds of sockets a command may create: only `unix`, or `internet` too. */
 export type Sockets = "unix" | "internet";
 export type Architecture = "x64" | "arm64";
 
 type Verdict = "deny" | "absent" | Check;
 
-/** Denied, unless or if an argument is one of these. Only its low 32 bits count, as they do for the kernel. */
+/** Denied depending on an argument. Only its low 32 bits count, as for the kernel. */
 interface Check {
   readonly argument: 0 | 1;
-  /** `at_most` looks at all 64 bits, the others at the lower 32. */
+  /** `at_most` compares all 64 bits, the others the lower 32. */
   readonly test: "denied_values" | "allowed_values" | "denied_bits" | "at_most";
   readonly values: readonly number[];
 }
 
 interface Row {
-  /** Numbers of the call; null where an architecture has none. */
+  /** Numbers of the call; null where an architecture does not have it. */
   readonly x64: number | null;
   readonly arm64: number | null;
   readonly verdict: Verdict;
@@ -23,21 +23,21 @@ const CLONE_NEWUSER = 0x1000_0000;
 const NEW_USER_NAMESPACE: Check = { argument: 0, test: "denied_bits", values: [CLONE_NEWUSER] };
 /** TIOCSTI and TIOCLINUX type into the terminal that we were started from; TIOCSETD loads a line discipline. */
 const TERMINAL_TRICKS: Check = { argument: 1, test: "denied_values", values: [0x5412, 0x541c, 0x5423] };
-/** PER_LINUX, PER_LINUX32, each with UNAME26, and the question which one is in force. */
+/** PER_LINUX, PER_LINUX32, each with UNAME26, and the query for the current one. */
 const PLAIN_PERSONALITIES: Check = {
   argument: 0,
   test: "allowed_values",
   values: [0, 8, 0x2_0000, 0x2_0008, 0xffff_ffff],
 };
-/** The kernel lets a namespace have 4096 segments, so that all of them together stay small: 256 MiB. */
+/** The kernel allows 4096 segments per namespace, so together they take at most 256 MiB. */
 const SMALL_SEGMENT: Check = { argument: 1, test: "at_most", values: [65_536] };
 const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
 
 /**
- * What no command needs and escapes are made of. All else is allowed: the namespaces and the missing capabilities are
- * the wall, this takes away the kernel's least guarded doors in it.
+ * System calls that no command needs and that escapes use. All others are allowed: namespaces and missing capabilities
+ * are the main protection; this filter removes the most vulnerable parts of the kernel interface.
  */
 // oxfmt-ignore
 const CALLS: Readonly<Record<string, Row>> = {
@@ -47,11 +47,11 @@ const CALLS: Readonly<Record<string, Row>> = {
   process_vm_writev: { x64: 311,  arm64: 271,  verdict: "deny" },
   kcmp:              { x64: 312,  arm64: 272,  verdict: "deny" },
   pidfd_getfd:       { x64: 438,  arm64: 438,  verdict: "deny" },
-  // keys are not kept apart by any namespace
+  // keys are not isolated by any namespace
   add_key:           { x64: 248,  arm64: 217,  verdict: "deny" },
   request_key:       { x64: 249,  arm64: 218,  verdict: "deny" },
   keyctl:            { x64: 250,  arm64: 219,  verdict: "deny" },
-  // large and often broken parts of the kernel; io_uring also goes round this filter
+  // large and often vulnerable parts of the kernel; io_uring also bypasses this filter
   io_uring_setup:    { x64: 425,  arm64: 425,  verdict: "deny" },
   io_uring_enter:    { x64: 426,  arm64: 426,  verdict: "deny" },
   io_uring_register: { x64: 427,  arm64: 427,  verdict: "deny" },
@@ -78,7 +78,7 @@ const CALLS: Readonly<Record<string, Row>> = {
   quotactl_fd:       { x64: 443,  arm64: 443,  verdict: "deny" },
   syslog:            { x64: 103,  arm64: 116,  verdict: "deny" },
   vhangup:           { x64: 153,  arm64: 58,   verdict: "deny" },
-  // mounts, and files by other ways than their names
+  // mounts, and access to files other than by name
   mount:             { x64: 165,  arm64: 40,   verdict: "deny" },
   umount2:           { x64: 166,  arm64: 39,   verdict: "deny" },
   pivot_root:        { x64: 155,  arm64: 41,   verdict: "deny" },
@@ -93,12 +93,12 @@ const CALLS: Readonly<Record<string, Row>> = {
   open_tree_attr:    { x64: 467,  arm64: 467,  verdict: "deny" },
   name_to_handle_at: { x64: 303,  arm64: 264,  verdict: "deny" },
   open_by_handle_at: { x64: 304,  arm64: 265,  verdict: "deny" },
-  // namespaces. What clone3 asks for lies in memory, where no filter can look: libc takes clone where it is absent.
+  // namespaces. The arguments of clone3 are in memory, which a filter cannot read: without it libc falls back to clone.
   setns:             { x64: 308,  arm64: 268,  verdict: "deny" },
   unshare:           { x64: 272,  arm64: 97,   verdict: NEW_USER_NAMESPACE },
   clone:             { x64: 56,   arm64: 220,  verdict: NEW_USER_NAMESPACE },
   clone3:            { x64: 435,  arm64: 435,  verdict: "absent" },
-  // memory that counts for no process. Programs take a file in /tmp instead, which does; databases take a small segment.
+  // memory that counts for no process. Programs fall back to a file in /tmp, which counts, or to a small segment.
   memfd_create:      { x64: 319,  arm64: 279,  verdict: "absent" },
   memfd_secret:      { x64: 447,  arm64: 447,  verdict: "absent" },
   shmget:            { x64: 29,   arm64: 194,  verdict: SMALL_SEGMENT },
@@ -114,9 +114,9 @@ const SOCKET: Readonly<Record<Sockets, Row>> = {
   internet: { x64: 41, arm64: 198, verdict: { argument: 0, test: "allowed_values", values: [AF_UNIX, AF_INET, AF_INET6] } },
 };
 
-/** As the kernel tells a filter what a call was made for (linux/audit.h). */
+/** The kernel's constants for the architecture of a call (linux/audit.h). */
 const AUDIT_ARCHITECTURE: Readonly<Record<Architecture, number>> = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
-/** Calls of the x32 form have this bit in their number, and would otherwise pass by theirs. */
+/** Calls of the x32 ABI have this bit in their number, and would otherwise bypass the filter. */
 const X32_BIT = 0x4000_0000;
 
 /** One instruction of classic BPF: code, jump if true, jump if false, constant. */
@@ -133,7 +133,7 @@ const KILL: Instruction = [RETURN, 0, 0, 0x8000_0000];
 const DENY: Instruction = [RETURN, 0, 0, 0x0005_0000 | 1 /* EPERM */];
 const ABSENT: Instruction = [RETURN, 0, 0, 0x0005_0000 | 38 /* ENOSYS */];
 
-/** Where `struct seccomp_data` has the number of the call and the architecture; arguments begin at 16, 8 bytes each. */
+/** Offsets in `struct seccomp_data`: call number and architecture; arguments begin at 16, 8 bytes each. */
 const NUMBER_AT = 0;
 const ARCHITECTURE_AT = 4;
 const ARGUMENTS_AT = 16;
@@ -142,12 +142,12 @@ export function isArchitecture(name: string): name is Architecture {
   return Object.hasOwn(AUDIT_ARCHITECTURE, name);
 }
 
-/** The number of a call that the filter knows; undefined where the architecture has none. */
+/** The number of a call in the filter; undefined where the architecture does not have it. */
 export function callNumber(name: keyof typeof CALLS, architecture: Architecture): number | undefined {
   return CALLS[name]?.[architecture] ?? undefined;
 }
 
-/** A filter of system calls in the form that bwrap reads from a descriptor. */
+/** A system call filter in the form that bwrap reads from a descriptor. */
 export function seccompProgram(architecture: Architecture, sockets: Sockets): Buffer {
   const instructions: Instruction[] = [
     [LOAD, 0, 0, ARCHITECTURE_AT],
@@ -165,7 +165,7 @@ export function seccompProgram(architecture: Architecture, sockets: Sockets): Bu
   return encode([...instructions, ALLOW]);
 }
 
-/** What follows once the number of the call is known. Always ends in a return. */
+/** Instructions for a matched call. Always ends with a return. */
 function answer(verdict: Verdict): readonly Instruction[] {
   if (verdict === "deny") return [DENY];
   if (verdict === "absent") return [ABSENT];

@@ -19,7 +19,7 @@ import { isArchitecture } from "./seccomp.ts";
 
 export interface EscapeAttempt {
   readonly attempt: string;
-  /** `not_tried`: it takes a program that is not installed here. */
+  /** `not_tried`: it needs a program that is not installed. */
   readonly outcome: "blocked" | "escaped" | "not_tried";
   readonly detail: string;
 }
@@ -31,13 +31,13 @@ export interface SelfCheckOptions {
   readonly limits: CommandLimits;
 }
 
-/** Where sockets of others usually are, and where one that comes and goes is in nobody's way. */
+/** Where other programs usually have sockets, and where a temporary one disturbs no one. */
 const SOCKETS = "/tmp";
 const ATTEMPT_MS = 10_000;
-/** An attempt says a few words; one that gets out of hand does not fill the memory. */
+/** Attempts print little; this limit keeps a runaway one from filling the memory. */
 const PRINTED_LENGTH = 65_536;
 
-/** Tries to get out of a sandbox, in every way that is known here, on things planted for it. They are gone afterwards. */
+/** Tries to escape from a sandbox in all known ways, with planted targets that are removed afterwards. */
 export async function checkSandbox(sandbox: Sandbox, options: SelfCheckOptions): Promise<readonly EscapeAttempt[]> {
   if (sandbox.level === "none" || !isArchitecture(process.arch)) return [];
   const outcomes: EscapeAttempt[] = [];
@@ -47,7 +47,7 @@ export async function checkSandbox(sandbox: Sandbox, options: SelfCheckOptions):
       const told = await tryAttempt(attempt, { sandbox, options, garden });
       outcomes.push(told);
       if (told.outcome !== "escaped") continue;
-      garden.clear(); // the next one is not to find what this one did
+      garden.clear(); // the next attempt must not find traces of this one
       garden = await plant(options);
     }
     return outcomes;
@@ -56,7 +56,7 @@ export async function checkSandbox(sandbox: Sandbox, options: SelfCheckOptions):
   }
 }
 
-/** What was planted, and how to see whether somebody was at it. */
+/** What was planted, and how to see whether it was touched. */
 interface Garden {
   readonly planted: Planted;
   /** A clause about what was reached; undefined where nothing was. */
@@ -84,7 +84,7 @@ async function tryAttempt(
   if (damage !== undefined) return { attempt, outcome: "escaped", detail: damage };
   if (said.includes("escaped")) return { attempt, outcome: "escaped", detail: "it was not refused" };
   if (said.includes("not_tried")) {
-    return { attempt, outcome: "not_tried", detail: "it takes perl or python3, and neither is installed" };
+    return { attempt, outcome: "not_tried", detail: "it needs perl or python3, and neither is installed" };
   }
   return { attempt, outcome: "blocked", detail: printed.stderr.trim().split("\n")[0] ?? "" };
 }
@@ -111,8 +111,8 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
   };
   const files = [planted.state_file, planted.key_file, planted.home_file];
   for (const file of files) writeFileSync(file, planted.secret, { mode: 0o600 });
-  // It reads from a pipe that only this process holds, so that it ends with it, however that ends, and at once: a program
-  // that takes long to start would end late on a busy machine. By its path: a workspace may have a program of that name.
+  // It reads from a pipe that only this process holds, so it always ends with this process, and at once: a program that
+  // starts slowly would end late on a busy machine. By absolute path: a workspace may have a program of that name.
   const neighbour = spawn("/bin/sh", ["-c", "read -r line"], {
     argv0: planted.process_word,
     stdio: ["pipe", "ignore", "ignore"],
@@ -145,14 +145,14 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
   };
 }
 
-/** Whether something can be planted in the home that no command may see. */
+/** Whether a file can be planted in the home that no command may see. */
 function isHiddenHome(home: string, roots: readonly string[]): boolean {
   if (roots.some((root) => isInside(root, home))) return false;
   try {
     accessSync(home, constants.W_OK);
     return true;
   } catch {
-    return false; // not there, or not ours
+    return false; // missing, or not writable for us
   }
 }
 
@@ -163,8 +163,8 @@ function damageTo(
   const made = new_files.find((file) => existsSync(file));
   if (made !== undefined) return `"${made}" was written`;
   if (!existsSync(state_file) || readFileSync(state_file, "latin1") !== secret) return "the planted file was changed";
-  if (connections > 0) return "a connection came in";
-  if (neighbour.pid !== undefined && !isAlive(neighbour.pid)) return "a process outside was ended";
+  if (connections > 0) return "a connection was accepted";
+  if (neighbour.pid !== undefined && !isAlive(neighbour.pid)) return "a process outside was killed";
   return carriers(left_word).length > 0 ? "a process is left running" : undefined;
 }
 

@@ -9,12 +9,12 @@ const STATUS_BYTES = 1024;
 const READY_POLL_MS = 2;
 const OPEN = "-";
 
-/** Begins with the gate's byte, which only the runtime writes; lines of the others follow. The caller closes it. */
+/** Begins with the gate byte, which only the runtime writes; then come the progress lines. The caller closes it. */
 export function statusFile(folder: string): number {
   return anonymousFile(folder, Buffer.from(`${OPEN}\n`));
 }
 
-/** The shell says that it is tied before it looks at the gate: one that has not said so sees what is written here first. */
+/** The shell reports that it is tied to us before it reads the gate: until then it will see what is written here. */
 export function gateOf(status: number): Gate {
   const write = (byte: string): void => void writeSync(status, byte, 0);
   return {
@@ -26,7 +26,7 @@ export function gateOf(status: number): Gate {
   };
 }
 
-/** Lets the other commands go on when this one has begun, which is after all has been mounted and checked, or is over. */
+/** Resumes the other commands when this one has begun, after all mounts and checks, or has ended. */
 export function heldUntilBegun(
   launch: Launch,
   { status, release }: { readonly status: number; readonly release: () => void },

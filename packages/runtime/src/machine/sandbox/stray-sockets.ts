@@ -4,28 +4,28 @@ import { dirname } from "node:path";
 import type { HiddenPlace } from "./bwrap.ts";
 import { entriesOf } from "./find-outside.ts";
 
-/** What commands see of the machine: where it is inside, and where it lies. */
+/** A visible part of the machine: its path inside, and its real path. */
 export interface ShownPlace {
   readonly path: string;
   readonly source: string;
 }
 
-/** A socket that has a name: what the kernel says of it. */
+/** A named socket, as the kernel reports it. */
 interface NamedSocket {
-  /** The socket's own, not the file's. */
+  /** Inode of the socket, not of its file. */
   readonly inode: string;
-  /** As it was bound. Not where it is by now, and perhaps relative to a folder that nobody knows. */
+  /** The name it was bound to. It may have moved since, and the name may be relative to an unknown folder. */
   readonly name: string;
 }
 
-/** While such sockets exist, they are looked for again after this time: somebody may have renamed one once more. */
+/** While such sockets exist, search again after this time: one may have been renamed once more. */
 const FRESH_MS = 60_000;
-/** Folders of the system have some 20,000 folders: 1 s the first time, 0.1 s later. What lies beyond is not looked at. */
+/** Time limit. System folders have about 20,000 subfolders: 1 s the first time, 0.1 s later. The rest is not searched. */
 const LOOK_MS = 5_000;
-/** A folder that changed this short a time ago may change again without a newer time: it is read again. */
+/** A folder that changed more recently may change again without a newer time, so it is read again. */
 const SETTLED_MS = 100;
 
-/** What lies in a folder, for as long as that does not change. */
+/** Cached entries of a folder; valid until it changes. */
 interface KnownFolder {
   readonly changedMs: number;
   readonly isSettled: boolean;
@@ -34,9 +34,9 @@ interface KnownFolder {
 }
 
 /**
- * Sockets in folders that commands see which are not where the kernel says that they were bound: renamed, or bound by a
- * relative name. A read-only mount does not close them. The folders are walked only where such a socket exists at all,
- * which on most machines is never: those of services lie in `/run`.
+ * Sockets in visible folders that are not at the path where the kernel says they were bound: renamed, or bound by a
+ * relative name. A read-only mount does not block them. The folders are searched only while such a socket exists, which
+ * on most machines is never the case: services have theirs in `/run`.
  */
 export class StraySockets {
   #key = "";
@@ -53,7 +53,7 @@ export class StraySockets {
       this.#key = key;
       this.#lookedAt = performance.now();
     }
-    // One that is gone could not be mounted on.
+    // Mounting over one that is gone would fail.
     const there = this.#found.filter(({ source }) => lstatOf(source)?.isSocket() === true);
     return there.map(({ path }) => ({ path, kind: "file" }));
   }
@@ -101,13 +101,13 @@ export class StraySockets {
 const LISTENS = 0x1_0000;
 const DATAGRAM = 2;
 
-/** Named sockets that others can reach: those that listen, and those that take messages without. */
+/** Reachable named sockets: listening ones, and those that receive datagrams. */
 function namedSockets(): readonly NamedSocket[] {
   let table: string;
   try {
     table = readFileSync("/proc/net/unix", "utf8");
   } catch {
-    return []; // the system does not tell
+    return []; // not available on this system
   }
   return table.split("\n").flatMap((line) => {
     const [, flags = "", type = "", inode = "", name = ""] =
@@ -124,7 +124,7 @@ function straySockets(shown: readonly ShownPlace[]): readonly NamedSocket[] {
   return named.filter(({ name }) => {
     if (!name.startsWith("/")) return true;
     if (lstatOf(name)?.isSocket() === true) return false;
-    // Renaming does not lead to another file system, such as from `/run` to `/opt`.
+    // A rename cannot cross file systems, such as from `/run` to `/opt`.
     return devices.has(deviceAbove(name));
   });
 }
@@ -144,6 +144,6 @@ function lstatOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    return undefined; // out of our own reach, and so out of the command's
+    return undefined; // not accessible to us, and so not to the command
   }
 }

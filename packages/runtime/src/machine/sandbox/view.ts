@@ -13,27 +13,27 @@ import type { CommandView } from "../../policy/command-view.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { ShownPlace } from "./stray-sockets.ts";
 
-/** One place of the machine that a command sees besides the roots. */
+/** One path of the machine that a command sees outside the roots. */
 export type ViewMount =
-  /** What lies at `source`, read-only. */
+  /** The content of `source`, read-only. */
   | { readonly kind: "bind"; readonly path: string; readonly source: string }
   | { readonly kind: "link"; readonly path: string; readonly target: string }
-  /** An empty folder over what the place holds: the home inside a folder that is shown. */
+  /** An empty folder that covers the real one: the home inside a visible folder. */
   | { readonly kind: "empty"; readonly path: string };
 
 export interface ViewOptions {
   readonly view: CommandView;
   readonly workspace: Places;
-  /** In the form of the PATH variable. Programs on it are shown wherever they lie. */
+  /** In the form of the PATH variable. Programs on it are visible, regardless of their folder. */
   readonly path: string;
 }
 
-/** A toolchain that is installed meanwhile is seen after this time. */
+/** A newly installed toolchain is visible after this time. */
 const FRESH_MS = 2_000;
 
 /**
- * What commands see of the machine. Everything that is not listed is absent, so that what appears during a command is
- * absent too. Sources never lie in a root: a command could have put a link in their place.
+ * What commands see of the machine. Paths that are not listed are absent, including those that appear during a command.
+ * Sources are never inside a root: a command could have replaced them by links.
  */
 export class MachineView {
   readonly #options: ViewOptions;
@@ -45,7 +45,7 @@ export class MachineView {
     this.#options = options;
   }
 
-  /** Parents come before what lies in them. `packages`: also what was fetched before. */
+  /** Parents first. `packages`: include package caches. */
   mounts({ packages = true }: { readonly packages?: boolean } = {}): readonly ViewMount[] {
     if (performance.now() - this.#madeAt > FRESH_MS) {
       this.#mounts = makeView(this.#options, HOME_TOOLS);
@@ -55,12 +55,12 @@ export class MachineView {
     return packages ? this.#withPackages : this.#mounts;
   }
 
-  /** The folders and files that are shown as they are. */
+  /** Folders and files that are visible with their real content. */
   folders(): readonly ShownPlace[] {
     return this.mounts().flatMap((mount) => (mount.kind === "bind" ? [mount] : []));
   }
 
-  /** For a command without network: where tools find the packages that are shown, and that they give up soon. What the person has set stays. */
+  /** For a command without network: where tools find the visible packages, and short timeouts. The user's values win. */
   offlineVariables(home: string, given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const { home: real } = this.#options.workspace;
     const shown = new Set(this.mounts().map(({ path }) => path));
@@ -73,7 +73,7 @@ export class MachineView {
     );
   }
 
-  /** Whether a path outside the roots can be seen at all. */
+  /** Whether a path outside the roots is visible. */
   shows(path: string): boolean {
     let found: ViewMount | undefined;
     for (const mount of this.mounts()) if (isInside(mount.path, path)) found = mount;
@@ -98,7 +98,7 @@ function makeView(options: ViewOptions, names: readonly string[]): readonly View
 }
 
 const CGROUPS = "/sys/fs/cgroup";
-/** Of cgroups of version 1, what programs size themselves by. All of them are a dozen mounts for each command. */
+/** The cgroup v1 controllers that programs use to size themselves. All of them would be a dozen mounts per command. */
 const SIZES = ["memory", "cpu", "cpu,cpuacct", "cpuset"];
 
 function limits(): readonly string[] {
@@ -113,7 +113,7 @@ function topFolders({ view }: ViewOptions): readonly string[] {
     .filter((path) => !UNSEEN_FOLDERS.includes(path));
 }
 
-/** Folders of the system by their names, links at the top as links: `/bin` is one on most machines. */
+/** System folders by name; top-level links stay links: `/bin` is one on most machines. */
 function showSystem(path: string): readonly ViewMount[] {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return [];
@@ -121,7 +121,7 @@ function showSystem(path: string): readonly ViewMount[] {
   return [{ kind: "bind", path, source: path }];
 }
 
-/** A tool by where it really is. In a root it is seen there, as it is then: a link leads to it. */
+/** Mounts a tool by its real path. A tool in a root is visible there anyway: a link leads to it. */
 function showTool(path: string, workspace: Places): readonly ViewMount[] {
   const source = realOf(path);
   if (source === undefined) return [];
@@ -132,12 +132,12 @@ function showTool(path: string, workspace: Places): readonly ViewMount[] {
   return [{ kind: "bind", path, source }];
 }
 
-/** What a folder of programs needs beside it. */
+/** Sibling folders that a folder of programs needs. */
 const BESIDE_PROGRAMS = ["lib", "lib64", "libexec", "share", "include"];
-/** Files that tell a folder that was made for one toolchain alone. */
+/** Files that mark a folder as dedicated to one toolchain. */
 const OWN_FOLDER = ["pyvenv.cfg", "conda-meta"];
 
-/** Folders on the PATH, with what the programs in them load from beside them. */
+/** Folders on the PATH, with the sibling folders that their programs load from. */
 function programFolders({ path, workspace }: ViewOptions): readonly string[] {
   const folders = path.split(":").filter((folder) => isAbsolute(folder));
   return [...new Set(folders.map((folder) => resolve(folder)))].flatMap((folder) => {
@@ -150,7 +150,7 @@ function programFolders({ path, workspace }: ViewOptions): readonly string[] {
   });
 }
 
-/** Without what is seen already because it lies in a folder that is. */
+/** Without paths that are visible already as part of a visible folder. */
 function withoutRepetition(mounts: readonly ViewMount[]): readonly ViewMount[] {
   const kept: ViewMount[] = [];
   for (const mount of [...mounts].sort((one, other) => one.path.length - other.path.length)) {
@@ -168,6 +168,6 @@ function realOf(path: string): string | undefined {
   try {
     return realpathSync.native(path);
   } catch {
-    return undefined; // not there, or out of our own reach, and so out of the command's
+    return undefined; // missing, or not accessible to us and so not to the command
   }
 }

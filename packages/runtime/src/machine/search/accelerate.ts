@@ -1,20 +1,20 @@
-/** What can be told of the names that a glob matches, without matching it. More names may fit than the glob matches. */
+/** A prefilter for the names that a glob matches. It may accept more names than the glob. */
 export interface NameHint {
-  /** A glob over single names that every engine reads alike. */
+  /** A glob over single names that every engine interprets the same way. */
   readonly glob: string;
   readonly prefix: string;
   readonly suffix: string;
 }
 
-/** Characters that stand for themselves in every dialect, stars, and one flat group of alternatives. */
+/** Characters that are literal in every dialect, stars, and one flat group of alternatives. */
 const PLAIN = /^[\w.*-]*(?:\{[\w.*-]+(?:,[\w.*-]+)+\})?[\w.*-]*$/;
 const HAS_LITERAL = /[\w.-]/;
-/** A group before the last name may reach over the "/". */
+/** A group before the last name may span a "/". */
 const UNCLEAR = /[{}\\]/;
 
 /**
- * A hint on the last name of a pattern, where it is made of plain characters. `?` is none: it is a character to us and
- * a byte to ripgrep.
+ * A hint for the last name of a pattern, if it consists of plain characters. `?` is not one of them: here it matches a
+ * character, in ripgrep a byte.
  */
 export function hintOf(pattern: string): NameHint | undefined {
   const trimmed = pattern.replace(/\/+$/, "");

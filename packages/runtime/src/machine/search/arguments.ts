@@ -3,18 +3,18 @@ import type { NameHint } from "./accelerate.ts";
 
 /** How the tree below a folder is walked. */
 export interface Walk {
-  /** Places below the folder that are not even looked at, relative to it. */
+  /** Paths below the folder that are not visited, relative to it. */
   readonly closed: readonly string[];
   /**
-   * Which `.gitignore` files above the folder count: none; those up to the repository that it is in; or all. Engines
-   * stop at a repository only where they ask for one.
+   * Which `.gitignore` files above the folder apply: none, those up to the enclosing repository, or all. Engines stop
+   * at a repository only if they require one.
    */
   readonly above: "none" | "repository" | "all";
 }
 
 /*
- * Every list is fixed but for values that are attached with "=" or stand after "--": no text of a caller can become an
- * option. rg's own --glob with a pattern to keep would override .gitignore; one with "!" only leaves out.
+ * Every list is fixed, except for values attached with "=" or placed after "--": no text of a caller can become an
+ * option. A positive --glob of rg would override .gitignore; one with "!" only excludes.
  */
 const RG_WALK = [
   "--no-config",
@@ -66,12 +66,12 @@ function rgWalk({ closed, above }: Walk): string[] {
   ];
 }
 
-/** A type of our own that holds the names in question: unlike a glob it leaves .gitignore in force. */
+/** A custom file type for the wanted names: unlike a glob, it does not override .gitignore. */
 function rgHint(hint: NameHint | undefined): string[] {
   return hint === undefined ? [] : [`--type-add=wanted:${hint.glob}`, "--type=wanted"];
 }
 
-/** What this machine's fd knows. */
+/** Options that the installed fd supports. */
 export interface FdAbilities {
   readonly "--no-require-git": boolean;
   readonly "--no-global-ignore-file": boolean;
@@ -79,10 +79,10 @@ export interface FdAbilities {
 }
 
 export interface FdWalk extends NamesWalk {
-  /** Patterns to leave out cost fd a good deal; what git keeps is left out again by who reads the names. */
+  /** Exclude patterns slow fd down considerably; the caller filters out git's folders again anyway. */
   readonly hasGit: boolean;
   readonly kinds: readonly NonNullable<NamesQuery["kind"]>[];
-  /** Without a repository an fd that has no --no-require-git heeds no .gitignore but the one it is given. */
+  /** Outside a repository, an fd without --no-require-git applies only the .gitignore that it is passed. */
   readonly ignoreFile: boolean;
 }
 

@@ -1,4 +1,4 @@
-import { decodeKey, keyOf } from "./keys.ts";
+import { decodeKey, keyOf } from "../system/keys.ts";
 import type { VerifiedTree } from "./verified-tree.ts";
 
 /** `rg: ./a/b: Permission denied (os error 13)`, `[fd error]: …` */
@@ -6,8 +6,8 @@ const COMPLAINT = /^(?:rg|\[fd error\]): \.\/(.+): ([^:]+?)(?: \(os error \d+\))
 const MAX_COMPLAINTS = 20;
 
 /**
- * What an engine could not look into, as far as it may be told: the name has to be that of something that is there. An
- * engine that was led outside complains of what is there, too.
+ * Paths that an engine could not read, as far as they may be reported: each must exist inside the searched tree,
+ * because an engine that followed a swapped link outside reports names from there, too.
  */
 export function complaintsOf(stderr: string, tree: VerifiedTree): string[] {
   const told: string[] = [];

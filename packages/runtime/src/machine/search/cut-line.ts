@@ -1,8 +1,8 @@
-/** Characters of a line that are shown. More is rarely read, and a page holds only so much. */
+/** Maximum characters shown of a line. More is rarely read, and a page has limited space. */
 const WIDTH = 500;
-/** Characters before a match that are shown where the beginning of the line is cut. */
+/** Characters shown before a match if the beginning of the line is cut. */
 const BEFORE = 100;
-/** A word at the edge is shown whole or not at all: half a secret would not be known for one. */
+/** A word at the edge is shown completely or not at all: the redactor would not recognize half a secret. */
 const LONGEST_WORD = 200;
 const WORD = /[\w+/=.~-]/;
 
@@ -13,7 +13,7 @@ export interface CutLine {
   readonly cut_after: number;
 }
 
-/** A line within the width: its beginning, or what is around the match (which begins at that byte) where it is far on. */
+/** Shortens a line to the width: its beginning, or the text around a later match, which starts at `matchByte`. */
 export function cutLine(line: string, matchByte: number): CutLine {
   if (line.length <= WIDTH) return { text: line, cut_before: 0, cut_after: 0 };
   const matchStart = Buffer.from(line).toString("utf8", 0, matchByte).length;
@@ -26,7 +26,7 @@ export function cutLine(line: string, matchByte: number): CutLine {
   };
 }
 
-/** The first place from `at` on where a word begins, or `at` where that is too far off. */
+/** The first word start from `at` on, or `at` if that is too far. */
 function edgeAfter(line: string, at: number, limit: number): number {
   for (let place = at; place < limit; place++) {
     if (!WORD.test(line[place - 1] ?? " ")) return place;
@@ -34,7 +34,7 @@ function edgeAfter(line: string, at: number, limit: number): number {
   return isLowSurrogate(line, at) ? at + 1 : at;
 }
 
-/** The last place before `at` where a word ends, or `at` where that is too far off. */
+/** The last word end before `at`, or `at` if that is too far. */
 function edgeBefore(line: string, at: number): number {
   for (let place = at; place > at - LONGEST_WORD; place--) {
     if (!WORD.test(line[place] ?? " ") && !isLowSurrogate(line, place)) return place;

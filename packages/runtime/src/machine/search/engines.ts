@@ -9,16 +9,16 @@ export interface Fd {
   readonly abilities: FdAbilities;
 }
 
-/** Remembered, not state: what is installed is found once for a workspace. */
+/** A cache: installed programs are looked up once per workspace. */
 const rgByWorkspace = new WeakMap<WorkspaceContext, Promise<string | undefined>>();
 const fdByWorkspace = new WeakMap<WorkspaceContext, Promise<Fd | undefined>>();
 
-/** Throws `IOError` where ripgrep is missing. */
+/** Throws `IOError` if ripgrep is missing. */
 export async function rgOf(workspace: WorkspaceContext): Promise<string> {
   const found = await remember(rgByWorkspace, workspace, () => findProgram("rg", workspace));
   if (found !== undefined) return found;
   const { install } = PROGRAMS.rg;
-  throw new ToolError("IOError", `Cannot search: ripgrep is not on this machine; "${install}" installs it`, {
+  throw new ToolError("IOError", `Cannot search: ripgrep is not installed; install it with "${install}"`, {
     program: "rg",
     install,
   });
@@ -31,7 +31,7 @@ export async function fdOf(workspace: WorkspaceContext): Promise<Fd | undefined>
   });
 }
 
-/** Asks fd itself what it can do: distributions carry very different ones. */
+/** Detects the options that fd supports: distributions ship very different versions. */
 async function probe(program: string): Promise<Fd | undefined> {
   const engine = startEngine({ program, args: ["--help"], cwd: "/", signal: new AbortController().signal });
   const pieces: Buffer[] = [];

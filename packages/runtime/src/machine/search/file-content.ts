@@ -1,22 +1,22 @@
 import { closeSync, readSync } from "node:fs";
 
-const BLOCK = 131_072; // twice what is ever compared at once
+const BLOCK = 131_072; // twice the largest comparison
 const UTF8_BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * The bytes of an open file as ripgrep counts them: without a byte order mark, and UTF-16 as UTF-8. Asked for in rising
- * order. Holds one block, however large the file is.
+ * The bytes of an open file as ripgrep counts them: without a byte order mark, and UTF-16 as UTF-8. Reads must be in
+ * ascending order. Holds one block, whatever the file size.
  */
 export class FileContent {
   readonly #fd: number;
   readonly #block: Buffer;
-  /** Where rg's count begins in the file. */
+  /** Offset in the file where rg starts counting. */
   readonly #shift: number;
   readonly #decoded: DecodedContent | undefined;
   #start = 0;
   #end = 0;
 
-  /** `block` may be used again when this is closed. Closes the descriptor with itself. */
+  /** `block` can be reused after `close`, which also closes the descriptor. */
   constructor(fd: number, block: Buffer) {
     this.#fd = fd;
     this.#block = block;
@@ -30,12 +30,12 @@ export class FileContent {
     return Buffer.allocUnsafeSlow(BLOCK);
   }
 
-  /** Whether the beginning holds a NUL: then it is no text, as ripgrep sees it. */
+  /** Whether the beginning contains a NUL: ripgrep then treats the file as binary. */
   get isBinary(): boolean {
     return this.#decoded === undefined && this.#start === 0 && this.#block.subarray(0, this.#end).includes(0);
   }
 
-  /** Bytes from `offset` on; fewer where the file ends. Good until the next call. */
+  /** Bytes from `offset` on; fewer at the end of the file. Valid until the next call. */
   read(offset: number, length: number): Buffer {
     return this.#decoded?.read(offset, length) ?? this.#readRaw(offset + this.#shift, length);
   }
@@ -58,7 +58,7 @@ function encodingOf(block: Buffer): "utf-16le" | "utf-16be" | undefined {
   return block[0] === 0xfe && block[1] === 0xff ? "utf-16be" : undefined;
 }
 
-/** A window on decoded text that slides forward; asked for something before it, it begins again. */
+/** A sliding window on decoded text; a read before the window restarts from the beginning. */
 class DecodedContent {
   readonly #fd: number;
   readonly #encoding: string;
@@ -87,7 +87,7 @@ class DecodedContent {
     this.#start = 0;
   }
 
-  /** Decodes one more block and lets go of what lies before `offset`. False at the end of the file. */
+  /** Decodes one more block and drops the text before `offset`. False at the end of the file. */
   #advance(offset: number): boolean {
     const got = readSync(this.#fd, this.#block, 0, BLOCK, this.#position);
     if (got === 0) return false;

@@ -42,7 +42,7 @@ const CALLS = [
 ] as const;
 
 for (const { title, put, says } of ENDLESS) {
-  test(`${title} in the place of an ignore file is named by every search, and none waits for it`, async () => {
+  test(`${title} instead of an ignore file is reported by every search, and none blocks on it`, async () => {
     const { make, call, path } = await scratch({ state_dir: ".agent" });
     await make(TREE);
     put(join(path, "root"));
@@ -55,9 +55,9 @@ for (const { title, put, says } of ENDLESS) {
   });
 }
 
-// fd reads them; rg is told not to.
+// fd reads them; rg runs with an option not to.
 for (const name of [".ignore", ".fdignore"]) {
-  test(`a pipe called ${name} below does not keep a search waiting`, async () => {
+  test(`a pipe called ${name} in a subfolder does not block a search`, async () => {
     const { make, call, path } = await scratch({ state_dir: ".agent" });
     await make(TREE);
     pipe(join(path, "root/a/b", name));
@@ -69,7 +69,7 @@ for (const name of [".ignore", ".fdignore"]) {
   });
 }
 
-test("a pipe above the searched folder, and above the roots, is named", async () => {
+test("a pipe above the searched folder, and above the roots, is reported", async () => {
   const { make, call, path } = await scratch({ state_dir: ".agent" });
   await make(TREE);
   pipe(join(path, "root/.gitignore"));
@@ -81,7 +81,7 @@ test("a pipe above the searched folder, and above the roots, is named", async ()
   expect(above.error?.message).toContain(`${path}/.gitignore" cannot be read: ${PIPE}`);
 });
 
-test("the common folder of a worktree is looked at too", async () => {
+test("the common folder of a worktree is checked too", async () => {
   const { make, call, path } = await scratch({ state_dir: ".agent" });
   await make({
     ...TREE,
@@ -93,7 +93,7 @@ test("the common folder of a worktree is looked at too", async () => {
   expect(result.error?.message).toContain(`main/.git/info/exclude" cannot be read: ${PIPE}`);
 });
 
-test("what ends at once in the place of an ignore file is skipped: a folder, a socket, the null device, a dead link", async () => {
+test("harmless entries instead of an ignore file are skipped: a folder, a socket, the null device, a broken link", async () => {
   const { make, call, path } = await scratch({ state_dir: ".agent" });
   await make({
     ...TREE,
@@ -112,7 +112,7 @@ test("what ends at once in the place of an ignore file is skipped: a folder, a s
   }
 });
 
-test("a pipe in a folder that .gitignore leaves out does not disturb a search", async () => {
+test("a pipe in a folder that .gitignore excludes does not disturb a search", async () => {
   const { make, call, path } = await scratch({ state_dir: ".agent" });
   await make({ ...TREE, "root/.gitignore": "a/\n" });
   pipe(join(path, "root/a/b/.gitignore"));

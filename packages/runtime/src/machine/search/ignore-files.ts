@@ -1,22 +1,22 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import type { Dirent } from "node:fs";
 import { pointedTo } from "../../policy/git-pointers.ts";
-import { readRegular } from "../files/read-regular.ts";
-import { decodeKey, folderOf, keyOf, systemPath } from "./keys.ts";
+import { readRegular } from "../system/read-regular.ts";
+import { decodeKey, folderOf, keyOf, systemPath } from "../system/keys.ts";
 
-/** Files that fd and rg open in every folder that they enter, and in those above, without checking what they are. */
+/** Files that fd and rg open in every folder they enter, and in its parents, without checking their kind. */
 const IGNORE_FILES: ReadonlySet<string> = new Set([".gitignore", ".ignore", ".rgignore", ".fdignore"]);
 const MOST_POINTER_BYTES = 8192;
 
-/** An ignore file at which an engine would wait for ever, or read without an end. */
+/** An ignore file on which an engine would block forever, or never stop reading. */
 export interface EndlessFile {
   /** One character per byte. Absolute. */
   readonly key: string;
-  /** A clause about it: "it is a pipe, not a regular file". */
+  /** A clause such as "it is a pipe, not a regular file". */
   readonly reason: string;
 }
 
-/** In a folder and those above it, up to `/`: rg opens them even with --no-ignore-parent. */
+/** Checks a folder and its parents up to `/`: rg opens their ignore files even with --no-ignore-parent. */
 export function endlessFrom(top: string): EndlessFile | undefined {
   for (let folder = top === "/" ? "" : top; ; folder = folderOf(folder)) {
     const found =
@@ -25,11 +25,11 @@ export function endlessFrom(top: string): EndlessFile | undefined {
   }
 }
 
-/** Folders that are looked into; a larger tree takes longer than a caller waits. */
+/** Maximum number of folders to check; a larger tree takes longer than a caller waits. */
 const MOST_FOLDERS = 1_000_000;
 const FOLDERS_AT_ONCE = 200;
 
-/** In the folders below one, also those that an engine would leave out. Lets others run in between. */
+/** Checks all subfolders, including those that an engine would skip. Yields to the event loop. */
 export async function endlessBelow(top: string, signal: AbortSignal): Promise<EndlessFile | undefined> {
   const waiting = [top === "/" ? "" : top];
   for (let count = 1; waiting.length > 0 && count <= MOST_FOLDERS; count++) {
@@ -53,11 +53,11 @@ function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(systemPath(folder === "" ? "/" : folder), { withFileTypes: true, encoding: "latin1" });
   } catch {
-    return []; // gone, or closed to us, and so to an engine
+    return []; // gone, or not accessible, so not to an engine either
   }
 }
 
-/** `.git` is the folder of a repository, or a file that leads to one, which may lead to a common one. */
+/** `.git` is a repository's git folder, or a file that points to one, which may point to a common one. */
 function endlessInGit(key: string): EndlessFile | undefined {
   const stats = look(() => lstatSync(systemPath(key), { throwIfNoEntry: false }));
   if (stats === undefined) return undefined;
@@ -78,14 +78,14 @@ function pointerIn(key: string, folder: string): string | undefined {
   return target === undefined ? undefined : keyOf(target);
 }
 
-/** Engines hold a line in memory, and a file of zeros is one line. */
+/** Engines hold a line in memory, and a file of zero bytes is a single line. */
 const MOST_IGNORE_BYTES = 64 << 20;
-/** Files of the kernel say that they are regular and empty, but some wait, and some do not end. */
+/** Kernel files report that they are regular and empty, but some block, and some never end. */
 const OF_KERNEL = /^\/(?:proc|sys)\//;
-/** `/dev/null`: major 1, minor 3. It ends at once. */
+/** `/dev/null`: major 1, minor 3. Reading it ends immediately. */
 const NULL_DEVICE = 0x103;
 
-/** A folder or a socket is an error for who opens it, at once, and so is a link that leads nowhere. */
+/** Opening a folder, a socket or a broken link fails immediately, so those are harmless. */
 function endlessAt(key: string): EndlessFile | undefined {
   const path = systemPath(key);
   const own = look(() => lstatSync(path, { throwIfNoEntry: false }));
@@ -108,7 +108,7 @@ function look<T>(at: () => T | undefined): T | undefined {
   try {
     return at();
   } catch {
-    return undefined; // closed to us, and so to an engine
+    return undefined; // not accessible, so not to an engine either
   }
 }
 

@@ -8,23 +8,23 @@ import type { LineMessage } from "./rg-messages.ts";
 
 /** The file that a message is about. */
 export interface NamedFile {
-  /** The message is about the file at that place without doubt; otherwise the file has to have what the message says. */
+  /** The message is certainly about the file at this path; otherwise the file's content must match the message. */
   readonly isVerified: boolean;
-  /** Undefined where there is no file at that place. */
+  /** Undefined if no file exists at this path. */
   content(): FileContent | undefined;
 }
 
 export interface LinesOptions {
   readonly path: string;
   readonly key: string;
-  /** Only lines with a higher number. */
+  /** Only lines with a higher number are returned. */
   readonly after: number;
 }
 
-/** The lines of a message, if they are in the file. */
+/** The lines of a message, if the file contains them. */
 export function* linesOf(message: LineMessage, file: NamedFile, options: LinesOptions): Generator<FoundLine> {
   const { path, key, after } = options;
-  // Most messages are about one line, and then it is quickly seen that it is not wanted.
+  // Most messages are about one line, so this cheap check skips unwanted ones.
   if (message.line <= after && !isMany(message.head)) return;
   const isLong = message.length > message.headLength;
   const content = file.isVerified && !isLong ? undefined : file.content();
@@ -54,7 +54,7 @@ export function* linesOf(message: LineMessage, file: NamedFile, options: LinesOp
   }
 }
 
-/** A file that cannot be looked at any more is no reason to show the line. */
+/** Returns true if the file can no longer be read, so that the line is not shown. */
 function isOfKey(file: NamedFile, offset: number): boolean {
   const content = file.content();
   return content === undefined || isInPrivateKey(content, offset);
@@ -73,11 +73,11 @@ function isInFile({ head, headLength, offset }: LineMessage, content: FileConten
 interface CutOptions {
   readonly message: LineMessage;
   readonly isFirst: boolean;
-  /** The file, where more of this line, or of the lines after it, was not kept. */
+  /** The file, if parts of this line or of later lines were not stored. */
   readonly beyond: FileContent | undefined;
 }
 
-/** Bytes around a far match that are read to show it: enough for the width in the widest characters. */
+/** Bytes read around a distant match: enough to fill the width with the widest characters. */
 const BEFORE_BYTES = 1024;
 const AROUND_BYTES = 4096;
 
@@ -89,7 +89,7 @@ function cut(line: string, { message, isFirst, beyond }: CutOptions): CutLine {
   return { ...shown, cut_after: shown.cut_after + lengthWithoutEnd(message, beyond) - headLength };
 }
 
-/** A match beyond what was kept of its line is read from the file. */
+/** Reads a match beyond the stored part of its line from the file. */
 function cutFarMatch(message: LineMessage, content: FileContent): CutLine {
   const { start, offset } = message;
   const length = lengthWithoutEnd(message, content);
@@ -100,7 +100,7 @@ function cutFarMatch(message: LineMessage, content: FileContent): CutLine {
   return { text: shown.text, cut_before, cut_after: Math.max(0, length - cut_before - Buffer.byteLength(shown.text)) };
 }
 
-/** Bytes at the beginning that belong to a character before it. */
+/** Number of bytes at the beginning that belong to a preceding character. */
 function continuationsAt(bytes: Buffer): number {
   let count = 0;
   while (count < 3 && ((bytes[count] ?? 0) & 0xc0) === 0x80) count++;

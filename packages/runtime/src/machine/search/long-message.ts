@@ -1,4 +1,4 @@
-import { keyOf } from "./keys.ts";
+import { keyOf } from "../system/keys.ts";
 import type { LineMessage } from "./rg-messages.ts";
 
 const STRING = String.raw`((?:[^"\\]|\\.)*)`;
@@ -14,12 +14,12 @@ const BACKSLASH = 92;
 const LETTER_U = 117;
 const EQUALS = 61;
 
-/** Kept of what follows the lines: their number, their place, and the first match if it is a short one. */
+/** Bytes kept after the lines: line number, offset, and the first match if it is short. */
 const TAIL_BYTES = 4096;
 
 /**
- * A message that is too long to be held: a line of a gigabyte, or a short one with a million matches. Its beginning is
- * kept; of the rest only what follows the lines is picked out, so the order of the fields is relied on.
+ * A message too long for memory: a line of a gigabyte, or a short one with a million matches. Keeps its beginning and
+ * the fields after the lines, which relies on the order of the fields.
  */
 export class LongMessage {
   readonly #type: LineMessage["type"] | undefined;
@@ -27,11 +27,11 @@ export class LongMessage {
   readonly #isText: boolean;
   readonly #kept: Buffer;
   readonly #headStart: number;
-  /** Where what is kept of the lines ends, between characters. */
+  /** End of the stored part of the lines, at a character boundary. */
   #headEnd: number;
   #length = 0; // characters of the lines so far: bytes, or base64 digits
-  #padding = 0; // of base64, whose last two digits may be "="; asked for only there
-  #escaped = 0; // characters of an escape that are still to come; they count as one
+  #padding = 0; // of base64, whose last two digits may be "="
+  #escaped = 0; // remaining characters of an escape, which counts as one
   #isHex = false;
   #isInside = true;
   #tail = "";
@@ -54,12 +54,12 @@ export class LongMessage {
     if (this.#type !== undefined) this.#take(this.#isInside ? this.#scan(piece) : piece);
   }
 
-  /** Undefined where it was no message about lines. */
+  /** Undefined if the message was not about lines. */
   finish(): LineMessage | undefined {
     if (this.#type === undefined) return undefined;
     const [, line, offset, , start] = END.exec(this.#tail) ?? [];
     if (line === undefined || offset === undefined) {
-      throw new Error("Cannot read what rg says: a message about lines has not the fields of one");
+      throw new Error("Cannot parse the output of rg: a line message lacks required fields");
     }
     const head = this.#isText ? this.#text() : this.#bytes();
     return {
@@ -74,7 +74,7 @@ export class LongMessage {
     };
   }
 
-  /** Goes through the lines up to the quote that ends them, and gives what follows it. */
+  /** Scans the lines up to the closing quote, and returns the bytes after it. */
   #scan(piece: Buffer, onCharacters?: (end: number) => void): Buffer {
     const quotes = finder(piece, QUOTE);
     const backslashes = finder(piece, BACKSLASH);
@@ -114,7 +114,7 @@ export class LongMessage {
   }
 
   #text(): string {
-    // What is kept may end within a character.
+    // The stored part may end within a character.
     const end = this.#headEnd === this.#kept.length ? wholeCharacters(this.#kept, this.#headEnd) : this.#headEnd;
     return JSON.parse(`"${this.#kept.toString("utf8", this.#headStart, end)}"`) as string;
   }
@@ -125,7 +125,7 @@ export class LongMessage {
   }
 }
 
-/** Finds the next place of a byte, or the end, for places that are asked for in rising order. */
+/** Finds the next position of a byte, or the end, for ascending start positions. */
 function finder(bytes: Buffer, wanted: number): (from: number) => number {
   let next = -1;
   return (from) => {
@@ -141,7 +141,7 @@ function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
-/** Where the last whole character before `end` ends. */
+/** The end of the last complete character before `end`. */
 function wholeCharacters(bytes: Buffer, end: number): number {
   let start = end;
   while (start > 0 && end - start < 4 && isContinuation(bytes[start - 1])) start--;
@@ -152,6 +152,6 @@ function wholeCharacters(bytes: Buffer, end: number): number {
 
 function keyOfString(inner: string, isText: boolean): string {
   if (!isText) return Buffer.from(inner, "base64").toString("latin1");
-  // The bytes stand one a character; what they spell is what is parsed.
+  // `inner` has one character per byte; the UTF-8 text that it encodes is parsed.
   return keyOf(JSON.parse(`"${Buffer.from(inner, "latin1").toString("utf8")}"`) as string);
 }

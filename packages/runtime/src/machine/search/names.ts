@@ -1,12 +1,12 @@
 import type { EntryKind } from "../../contract/context.ts";
 import type { FoundName, FoundNames, NamesQuery } from "../../contract/search.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { kindOf, procPath } from "../files/handle.ts";
+import { kindOf, procPath } from "../system/handle.ts";
 import { startEngine } from "../processes/engine.ts";
 import { PROGRAMS } from "../processes/programs.ts";
 import { complaintsOf } from "./complaints.ts";
 import type { Fd } from "./engines.ts";
-import { decodeKey, folderOf } from "./keys.ts";
+import { decodeKey, folderOf } from "../system/keys.ts";
 import { obstaclesIn } from "./obstacles.ts";
 import { Picker } from "./picker.ts";
 import { planNames } from "./plan-names.ts";
@@ -22,7 +22,7 @@ export interface NamesOptions extends Pick<TreeOptions, "workspace" | "judgeBelo
   readonly signal: AbortSignal;
 }
 
-/** The names below a folder that match. The engine is one that can do what is asked here; if it finds that it cannot, the next one does it. */
+/** The matching names below a folder. If an engine turns out to be unable to answer the query, the next one runs. */
 export async function searchNames(place: SearchPlace, query: NamesQuery, options: NamesOptions): Promise<FoundNames> {
   const tree = new VerifiedTree({ top: place.real, still: new StillFolders(place.fd), ...options });
   try {
@@ -34,14 +34,10 @@ export async function searchNames(place: SearchPlace, query: NamesQuery, options
     tree.forget();
   }
   const { install } = PROGRAMS.fd;
-  throw new ToolError(
-    "IOError",
-    `Cannot find links: that takes fd, which is not on this machine; "${install}" installs it`,
-    {
-      program: "fd",
-      install,
-    },
-  );
+  throw new ToolError("IOError", `Cannot find links: fd is not installed; install it with "${install}"`, {
+    program: "fd",
+    install,
+  });
 }
 
 interface RunOptions {
@@ -51,7 +47,7 @@ interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** Undefined where the engine turned out to be unable. */
+/** Undefined if the engine turned out to be unable. */
 async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptions): Promise<FoundNames | undefined> {
   const findObstacle = obstaclesIn(place, { tree, signal });
   const engine = startEngine({ program: plan.program, args: plan.args, cwd: procPath(place.fd), signal, findObstacle });
@@ -71,7 +67,7 @@ async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptio
       const end = await engine.ended;
       signal.throwIfAborted();
       if (end.code === null) {
-        throw new ToolError("IOError", `Cannot search: the engine ended before its time (${end.signal})`, {
+        throw new ToolError("IOError", `Cannot search: the engine ended unexpectedly (${end.signal})`, {
           reason: end.signal,
         });
       }
@@ -89,7 +85,7 @@ interface FinishOptions {
   readonly tree: VerifiedTree;
 }
 
-/** Only now, with few names left, each is looked up. */
+/** Looks up each name only now, when few are left. */
 function finish(picker: Picker, { query, plan, tree }: FinishOptions): Pick<FoundNames, "entries" | "next"> {
   const { names, more } = picker.result();
   const entries: FoundName[] = [];

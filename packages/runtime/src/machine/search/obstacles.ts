@@ -1,7 +1,7 @@
 import { ToolError } from "../../protocol/errors.ts";
 import { endlessBelow, endlessFrom } from "./ignore-files.ts";
 import type { EndlessFile } from "./ignore-files.ts";
-import { decodeKey } from "./keys.ts";
+import { decodeKey } from "../system/keys.ts";
 import type { SearchPlace } from "./place.ts";
 import type { VerifiedTree } from "./verified-tree.ts";
 
@@ -11,9 +11,9 @@ interface ObstacleOptions {
 }
 
 /**
- * Finds ignore files that would keep an engine waiting for ever. Those in the folder and above it are looked at before
- * an engine starts: throws where there is one. Below there are too many to look at before every search; gives what looks
- * for them once the engine stands still.
+ * Finds ignore files that would block an engine forever. The folder and its parents are checked before an engine
+ * starts: throws if one is found. Subfolders are too many to check before every search, so this returns a function that
+ * checks them once the engine makes no progress.
  */
 export function obstaclesIn(place: SearchPlace, options: ObstacleOptions): () => Promise<Error | undefined> {
   const here = endlessFrom(place.real);
@@ -34,7 +34,7 @@ function refusalOf({ key, reason }: EndlessFile, { real }: SearchPlace, { tree }
   });
 }
 
-/** Below the searched folder a path is relative, and undefined where no tool may name it. */
+/** Below the searched folder the path is relative, or undefined if tools may not see it. */
 function shownOf(key: string, top: string, tree: VerifiedTree): string | undefined {
   const start = top === "/" ? "/" : `${top}/`;
   if (!key.startsWith(start)) return decodeKey(key);

@@ -1,14 +1,14 @@
 import type { Stats } from "node:fs";
 import type { NamesQuery } from "../../contract/search.ts";
-import { kindOf } from "../files/handle.ts";
+import { kindOf } from "../system/handle.ts";
 import { mayMatch } from "./accelerate.ts";
-import { decodeKey, folderOf, nameOf, orderOf } from "./keys.ts";
+import { decodeKey, folderOf, nameOf, orderOf } from "../system/keys.ts";
 import type { NamesPlan } from "./plan-names.ts";
 import { SmallestNames } from "./smallest-names.ts";
 import type { Candidate } from "./smallest-names.ts";
 import type { VerifiedTree } from "./verified-tree.ts";
 
-/** Picks from the names that an engine gives those that were asked for: by pattern, kind, policy and rank. */
+/** Filters an engine's names by pattern, kind, policy and rank. */
 export class Picker {
   readonly #plan: NamesPlan;
   readonly #query: NamesQuery;
@@ -30,7 +30,7 @@ export class Picker {
     return this.#hidden;
   }
 
-  /** "done": nothing that comes can be among the first. "unable": the engine does not leave out what it should. */
+  /** "done": no later name can be among the first. "unable": the engine does not exclude the names it should. */
   take(names: readonly string[]): "go on" | "done" | "unable" {
     const { watch, derive } = this.#plan;
     for (const name of names) {
@@ -48,7 +48,7 @@ export class Picker {
     return this.#smallest.result();
   }
 
-  /** The folders that a file is in, where the engine names files only. */
+  /** The parent folders of a file, for an engine that lists only files. */
   #takeFolders(key: string): "go on" | "done" {
     const folder = folderOf(key);
     if (folder === this.#folder) return "go on";
@@ -81,7 +81,7 @@ export class Picker {
     return (this.#matchesAll || filter.matches(decodeKey(key))) && !OF_GIT.test(key);
   }
 
-  /** Undefined where it is not there, or of another kind. */
+  /** Undefined if it is missing, or of another kind. */
   #rank(key: string): Candidate | undefined {
     const { order, kind } = this.#query;
     if (order === "path" && !this.#plan.mixed) return { key, rank: orderOf(key) };
@@ -91,23 +91,23 @@ export class Picker {
     return { key, rank: order === "path" ? orderOf(key) : rankByTime(stats, key) };
   }
 
-  /** Whether a list of the newest has come to what is older than all that are wanted. */
+  /** Whether a list sorted by newest has reached entries older than all wanted ones. */
   #isPast({ rank }: Candidate): boolean {
     const { bar } = this.#smallest;
     return this.#plan.ordered === "newest" && bar !== undefined && rank.slice(0, DIGITS) > bar.slice(0, DIGITS);
   }
 }
 
-/** What git keeps for itself. */
+/** Git's own folders. */
 const OF_GIT = /(?:^|\/)\.git(?:\/|$)/;
 
 const MATCHES_ALL = new Set(["*", "**", "**/*"]);
 
 const DIGITS = 16;
-/** In the year 2255, in microseconds: what is finer than that is left to the path. */
+/** Year 2255, in microseconds. Entries that differ by less are ordered by path. */
 const LATEST = Number.MAX_SAFE_INTEGER;
 
-/** Newest first, names of the same time in path order. */
+/** Newest first; names with the same time in path order. */
 function rankByTime({ mtimeMs }: Stats, key: string): string {
   const age = Math.min(Math.max(0, LATEST - Math.round(mtimeMs * 1000)), LATEST);
   return `${String(age).padStart(DIGITS, "0")}${orderOf(key)}`;

@@ -4,21 +4,21 @@ import { isInside } from "../../paths/inside.ts";
 import { judgePlace } from "../../policy/check-path.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { openHandle, procPath, realBytesOf } from "../files/handle.ts";
-import { asToolError } from "../files/system-error.ts";
+import { openHandle, procPath, realBytesOf } from "../system/handle.ts";
+import { asToolError } from "../system/system-error.ts";
 import type { Walk } from "./arguments.ts";
-import { decodeKey } from "./keys.ts";
+import { decodeKey } from "../system/keys.ts";
 
-/** Where a search begins, held open: what was judged is what is searched. The caller closes `fd`. */
+/** The start of a search, held open: the path that was checked is the one that is searched. The caller closes `fd`. */
 export interface SearchPlace {
   readonly kind: "folder" | "file";
-  /** A file is open for reading; a folder only as a place to start in. */
+  /** A file is open for reading; a folder only as a starting point. */
   readonly fd: number;
-  /** Where it really is, one character a byte. */
+  /** The real path, one character per byte. */
   readonly real: string;
 }
 
-/** Opens the place that was judged and asks the kernel whether it is still the same. */
+/** Opens the checked path and verifies with the kernel that its real path is unchanged. */
 export function openPlace(touch: ResolvedTouch, workspace: WorkspaceContext): SearchPlace {
   const { path } = touch;
   const wanted = Buffer.from(touch.real).toString("latin1");
@@ -27,7 +27,7 @@ export function openPlace(touch: ResolvedTouch, workspace: WorkspaceContext): Se
     if (realBytesOf(handle) !== wanted) {
       throw new ToolError(
         "PathTraversalBlocked",
-        `Cannot search "${path}": it leads elsewhere than when it was checked`,
+        `Cannot search "${path}": its real path changed since it was checked`,
         { path },
       );
     }
@@ -57,10 +57,10 @@ function attempt(path: string, open: () => number): number {
   }
 }
 
-/** The machine's own folders are no place to search, should the whole of it be a root. */
+/** System folders that are not searched if "/" is a root. */
 const NO_FILES = ["/proc", "/sys", "/dev"];
 
-/** How the folder is walked. This is for speed and for `.gitignore`; what may be shown is judged entry by entry. */
+/** How the folder is walked. Only for speed and `.gitignore`: access is checked entry by entry. */
 export function walkOf(folder: string, workspace: WorkspaceContext): Walk {
   const top = decodeKey(folder);
   const closed = [...workspace.state_dirs, ...NO_FILES].filter(
@@ -73,9 +73,9 @@ export function walkOf(folder: string, workspace: WorkspaceContext): Walk {
 }
 
 /**
- * `.gitignore` files above the folder count as far as they are inside the roots. Those outside are nobody's business
- * here: a workspace in a folder that its surroundings ignore would look empty. An engine takes all of them or none, so
- * where some lie outside and no repository begins inside, it is none.
+ * `.gitignore` files above the folder apply if they are inside the roots. Those outside must not apply: a workspace in
+ * an ignored folder would look empty. An engine applies all of them or none, so if some are outside and no repository
+ * starts inside the roots, none apply.
  */
 function whatCountsAbove(top: string, roots: readonly string[]): Walk["above"] {
   const { inside, outside } = foldersAbove(top, roots);
@@ -84,7 +84,7 @@ function whatCountsAbove(top: string, roots: readonly string[]): Walk["above"] {
   return outside.some((folder) => isThere(join(folder, ".gitignore"))) ? "none" : "all";
 }
 
-/** How an fd that heeds `.gitignore` only in repositories does in this folder. */
+/** Which `.gitignore` files an fd that applies them only in repositories applies in this folder. */
 export type FdHeeds = "all" | "top" | "none";
 
 export function fdHeedsIn(folder: string, { above }: Walk, roots: readonly string[]): FdHeeds {
@@ -98,7 +98,7 @@ export function has(folder: string, name: string): boolean {
   return isThere(join(decodeKey(folder), name));
 }
 
-/** The folders above one, nearest first: those that belong to the roots, and those that do not. */
+/** The parents of a folder, nearest first: those inside the roots, and those outside. */
 function foldersAbove(top: string, roots: readonly string[]): { inside: string[]; outside: string[] } {
   const inside: string[] = [];
   const outside: string[] = [];
@@ -113,6 +113,6 @@ function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    return false; // it cannot be looked at, so no engine reads it either
+    return false; // not accessible, so no engine reads it either
   }
 }

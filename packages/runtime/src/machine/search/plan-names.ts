@@ -8,21 +8,21 @@ import type { FdWalk, NamesWalk } from "./arguments.ts";
 import type { Fd } from "./engines.ts";
 import { fdHeedsIn, has, walkOf } from "./place.ts";
 
-/** A way to get at names with one engine. */
+/** How to list names with one engine. */
 export interface NamesPlan {
   readonly engine: string;
   readonly program: string;
   readonly args: readonly string[];
   readonly hint: NameHint | undefined;
-  /** The order in which the names come. */
+  /** The order in which the engine outputs names. */
   readonly ordered: "path" | "newest" | undefined;
-  /** Names of other kinds come too. */
+  /** The output includes names of other kinds. */
   readonly mixed: boolean;
-  /** What comes are files, and all of it is wanted as it is. */
+  /** The output consists of files, and all of them are wanted. */
   readonly onlyFiles: boolean;
-  /** Only files come; folders are made out from their paths. */
+  /** The output has only files; folders are derived from their paths. */
   readonly derive: boolean;
-  /** A `.gitignore` below the top means that the engine cannot do it. */
+  /** If a `.gitignore` below the top appears, the engine is unable. */
   readonly watch: boolean;
   readonly notes: readonly string[];
 }
@@ -33,7 +33,7 @@ interface PlanOptions {
   readonly workspace: WorkspaceContext;
 }
 
-/** The ways to get at the names that are asked for, best first. Files are rg's; fd also sees folders and links. */
+/** The plans for a query, best first. rg lists files; fd also lists folders and links. */
 export function planNames(top: string, query: NamesQuery, { rg, fd, workspace }: PlanOptions): NamesPlan[] {
   const walk: NamesWalk = { ...walkOf(top, workspace), hint: hintOf(query.filter.pattern), max_depth: query.max_depth };
   if (query.kind === "file") return [planFiles(rg, query, walk)];
@@ -44,7 +44,7 @@ export function planNames(top: string, query: NamesQuery, { rg, fd, workspace }:
 
 const PLAIN = { ordered: undefined, mixed: false, onlyFiles: false, derive: false, watch: false, notes: [] } as const;
 
-/** rg sorts on one core, and then it can be stopped early; where few names fit it is faster on all of them. */
+/** Sorted output of rg uses one core but can be stopped early; if few names match, unsorted on all cores is faster. */
 function planFiles(rg: string, { order }: NamesQuery, walk: NamesWalk): NamesPlan {
   const ordered = order === "newest" ? "newest" : walk.hint === undefined ? "path" : undefined;
   const args = rgNamesArguments(walk, ordered ?? "none");
@@ -58,13 +58,13 @@ interface FdOptions {
   readonly roots: readonly string[];
 }
 
-/** An fd that heeds `.gitignore` only in repositories is told of the one at the top, and watched for others. */
+/** An fd that applies `.gitignore` only in repositories is passed the top one; its output is watched for others. */
 function planFd({ program, abilities }: Fd, { top, query, walk, roots }: FdOptions): NamesPlan[] {
   const kinds = query.kind === undefined ? [] : [query.kind];
   const plan = { ...PLAIN, engine: program, program, hint: walk.hint };
   const plain: FdWalk = { ...walk, kinds, ignoreFile: false, hasGit: has(top, ".git") };
-  const heeds = abilities["--no-require-git"] ? "all" : fdHeedsIn(top, walk, roots);
-  if (heeds === "all") return [{ ...plan, args: fdArguments(plain, abilities) }];
+  const scope = abilities["--no-require-git"] ? "all" : fdHeedsIn(top, walk, roots);
+  if (scope === "all") return [{ ...plan, args: fdArguments(plain, abilities) }];
   const ignoreFile = has(top, ".gitignore");
   const watched: FdWalk = {
     ...plain,
@@ -73,11 +73,11 @@ function planFd({ program, abilities }: Fd, { top, query, walk, roots }: FdOptio
     kinds: kinds.length === 0 ? [] : [...kinds, "file"],
   };
   const args = fdArguments(watched, abilities);
-  const plans: NamesPlan[] = heeds === "none" ? [] : [{ ...plan, args, mixed: kinds.length > 0, watch: true }];
-  // Nobody else sees links, so here they are listed even though some may be left out by a .gitignore.
+  const plans: NamesPlan[] = scope === "none" ? [] : [{ ...plan, args, mixed: kinds.length > 0, watch: true }];
+  // Only fd lists links, so they are listed here even though a .gitignore may exclude some.
   if (query.kind === "link") {
     const notes = [
-      "What .gitignore leaves out is listed too: this fd cannot apply it outside of repositories; a newer one can",
+      "Ignored files are listed too: this version of fd cannot apply .gitignore outside of repositories; a newer one can",
     ];
     plans.push({ ...plan, args: fdArguments({ ...plain, ignoreFile }, abilities), notes });
   }
@@ -95,8 +95,8 @@ function planDerived(rg: string, query: NamesQuery, walk: NamesWalk, hasFd: bool
   const ordered = query.order === "path" && hint === undefined ? "path" : undefined;
   const deeper = { ...walk, hint: undefined, max_depth: max_depth === undefined ? undefined : max_depth + 1 };
   const why = hasFd
-    ? "this fd cannot apply .gitignore outside of repositories; a newer one can"
-    : `fd is missing; "${PROGRAMS.fd.install}" installs it`;
+    ? "this version of fd cannot apply .gitignore outside of repositories; a newer one can"
+    : `fd is not installed; install it with "${PROGRAMS.fd.install}"`;
   return {
     ...PLAIN,
     engine: "rg",

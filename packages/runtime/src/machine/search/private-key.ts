@@ -1,9 +1,9 @@
 import type { FileContent } from "./file-content.ts";
 
-/** A line of nothing but base64, as the body of a private key is. */
+/** A line of only base64, as in the body of a private key. */
 const BODY = /^[\s"'>|+-]*[A-Za-z0-9+/]{40,}={0,2}[\s"',\\]*$/;
 const MAX_LINE = 4096;
-/** No private key is longer: one of 16,384 bits is 13 kB. */
+/** Longer than any private key: one of 16,384 bits has 13 kB. */
 const KEY_BYTES = 16_384;
 
 export function looksLikeKeyBody(line: string): boolean {
@@ -11,8 +11,8 @@ export function looksLikeKeyBody(line: string): boolean {
 }
 
 /**
- * Whether a place in a file is inside a private key. A search shows single lines, and the redactor knows a key by its
- * first line: without this one line of a key after the other could be searched for.
+ * Whether an offset in a file is inside a private key. A search shows single lines, but the redactor recognizes a key
+ * by its first line: without this check a key could be read by searching for it line by line.
  */
 export function isInPrivateKey(content: FileContent, offset: number): boolean {
   const from = Math.max(0, offset - KEY_BYTES);

@@ -8,7 +8,7 @@ import { scratch } from "../../../../../test/support/scratch.ts";
 const CANARY = "canary-of-the-outside";
 const FLIPPER = join(import.meta.dirname, "../../../../../test/campaigns/flip.ts");
 
-/** Every call asks for what is only outside, or for what is on both sides but says something else there. */
+/** Every call searches for something that exists only outside, or on both sides with different content. */
 // oxfmt-ignore
 const CALLS = [
   { name: "grep", args: { pattern: CANARY } },
@@ -24,7 +24,7 @@ const CALLS = [
   { name: "find", args: { name_pattern: "**", path: "deep/deeper" } },
 ] as const;
 
-test("folders that are flipped into links while a search runs show nothing of the outside", async () => {
+test("folders that are flipped into links during a search reveal nothing from outside", async () => {
   const { path, call } = await scratch({ timeout_ms: 60_000 });
   const [root, outside] = [join(path, "root"), join(path, "outside")];
   for (const folder of ["", "flip", "deeper", "deeper/flip"]) {
@@ -54,11 +54,11 @@ test("folders that are flipped into links while a search runs show nothing of th
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     expect(["found", "empty", "NotFound", "PathTraversalBlocked"]).toContain(outcome);
   }
-  expect(outcomes["found"]).toBeGreaterThan(0); // it was a search, and a race
+  expect(outcomes["found"]).toBeGreaterThan(0); // the search worked, and the flips hit it
   expect(outcomes["NotFound"] ?? outcomes["PathTraversalBlocked"]).toBeGreaterThan(0);
 });
 
-/** Told to, it turns a folder into a link and back, once: after so many milliseconds, for so many. */
+/** On request, turns a folder into a link and back, once: after a delay in milliseconds, for a duration. */
 const FLIP_ONCE = `
 const { renameSync, symlinkSync, unlinkSync } = require("node:fs");
 const { parentPort, workerData: { folder, away, outside } } = require("node:worker_threads");
@@ -73,13 +73,13 @@ parentPort.on("message", ({ after, during }) => {
   parentPort.postMessage("done");
 });`;
 
-test("a tree that was left alone until the search began is no less safe", async () => {
+test("a tree that was unchanged until the search began is equally safe", async () => {
   const { path, call } = await scratch({ limits: { lines: 10_000, bytes: 1_000_000 } });
   const [root, outside] = [join(path, "root/m"), join(path, "outside")];
   const folder = join(root, "flip");
   for (const each of [folder, outside]) mkdirSync(each, { recursive: true });
   for (let i = 0; i < 1000; i++) {
-    writeFileSync(join(root, `a${i}`), "nothing\n".repeat(100)); // what is searched before the folder, to leave time
+    writeFileSync(join(root, `a${i}`), "nothing\n".repeat(100)); // searched first, to leave time
     writeFileSync(join(folder, `f${i}.txt`), "here and not there\n");
     writeFileSync(join(outside, `f${i}.txt`), `${CANARY}\n`);
   }
@@ -96,5 +96,5 @@ test("a tree that was left alone until the search began is no less safe", async 
     expect(payload?.stdout).not.toContain(CANARY);
     if (payload?.stdout.split("\n").length !== 1001) disturbed++;
   }
-  expect(disturbed).toBeGreaterThan(0); // the flip met the search, and what rg said of it was dropped
+  expect(disturbed).toBeGreaterThan(0); // the flip hit the search, and rg's output about it was dropped
 });

@@ -9,7 +9,7 @@ interface Line {
   readonly starts?: readonly number[];
 }
 
-/** As `rg --json` writes it. */
+/** In the format of `rg --json`. */
 function write({ path, lines, starts = [0] }: Line): string {
   const data = {
     path: { text: path },
@@ -35,7 +35,7 @@ function readIn(text: string, sizes: readonly number[]): Message[] {
 
 const SIZES = fc.array(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 4 });
 
-test("messages are read alike, however the stream is cut into pieces", () => {
+test("messages are parsed the same, however the stream is split into chunks", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 40 });
   const line = fc.record({ path: text, lines: text, starts: fc.array(fc.nat(30), { maxLength: 3 }) });
   fc.assert(
@@ -49,7 +49,7 @@ test("messages are read alike, however the stream is cut into pieces", () => {
   );
 });
 
-test("of a message that is too long the beginning is kept, and its path, place and length are right", () => {
+test("the beginning of a long message is kept, and its path, offset and length are correct", () => {
   const unit = fc.constantFrom("a", "é", "世", "😀", '"', "\\", "\u0001", "\n", "ab\\");
   fc.assert(
     fc.property(fc.string({ unit, minLength: 5, maxLength: 50 }), SIZES, (piece, sizes) => {
@@ -66,13 +66,13 @@ test("of a message that is too long the beginning is kept, and its path, place a
   );
 });
 
-test("a short line with very many matches in it is kept whole", () => {
+test("a short line with very many matches is kept completely", () => {
   const starts = Array.from({ length: 50_000 }, (_, index) => index);
   const [message] = readIn(write({ path: "x", lines: "a line\n", starts }), [65_536]) as LineMessage[];
   expect(message).toMatchObject({ head: "a line\n", headLength: 7, length: 7, start: 0 });
 });
 
-test("a long line that is no UTF-8 keeps its bytes and its length", () => {
+test("a long line with invalid UTF-8 keeps its bytes and its length", () => {
   for (const extra of [0, 1, 2]) {
     const lines = Buffer.alloc(300_000 + extra, 0xff);
     const [message] = readIn(write({ path: "x", lines }), [1000]) as LineMessage[];
@@ -81,7 +81,7 @@ test("a long line that is no UTF-8 keeps its bytes and its length", () => {
   }
 });
 
-test("only messages about lines and the summary are told", () => {
+test("only messages about lines and the summary are reported", () => {
   const others = ['{"type":"begin","data":{"path":{"text":"x"}}}', '{"type":"end","data":{"path":{"text":"x"}}}'];
   const summary = '{"data":{"elapsed_total":{}},"type":"summary"}';
   expect(readIn(`${[...others, summary].join("\n")}\n`, [10])).toEqual([{ type: "summary" }]);

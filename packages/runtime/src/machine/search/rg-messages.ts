@@ -1,32 +1,32 @@
-import { keyOf } from "./keys.ts";
+import { keyOf } from "../system/keys.ts";
 import { LongMessage } from "./long-message.ts";
 
 /** A message of `rg --json` about lines of a file. */
 export interface LineMessage {
   readonly type: "match" | "context";
-  /** The path as rg has it, one character a byte. */
+  /** The path as rg prints it, one character per byte. */
   readonly key: string;
-  /** The lines with their line ends, or their beginning where they are long. Bytes where they are no UTF-8. */
+  /** The lines with line endings, or only their beginning if they are long. A Buffer for invalid UTF-8. */
   readonly head: string | Buffer;
-  /** Of `head`, in bytes. */
+  /** Length of `head` in bytes. */
   readonly headLength: number;
-  /** Of all the lines, in bytes. */
+  /** Length of all lines in bytes. */
   readonly length: number;
   readonly line: number;
-  /** Where the lines begin in the file as rg reads it. */
+  /** Offset of the lines in the file as rg counts it. */
   readonly offset: number;
-  /** Where the first match begins in the lines, in bytes, as far as it is known. */
+  /** Offset in bytes of the first match within the lines, if known. */
   readonly start: number;
 }
 
 export type Message = LineMessage | { readonly type: "summary" };
 
-/** Of one message so much is kept at most: enough for a path of any length and for more of a line than is ever shown. */
+/** Maximum bytes kept of a message: enough for any path, and for more of a line than is ever shown. */
 const KEPT_BYTES = 65_536;
 
 const NEWLINE = 10;
 
-/** Reads the stream of messages. Holds one message at a time, and of that no more than its beginning. */
+/** Reads the stream of messages. Holds only the beginning of one message at a time. */
 export class MessageReader {
   #pieces: Buffer[] = [];
   #size = 0;
@@ -84,7 +84,7 @@ interface RawMessage {
   };
 }
 
-/** `{"type":"m`atch and `c`ontext; the summary begins with `{"data"`, and the rest is of no interest. */
+/** `{"type":"m`atch and `c`ontext; the summary begins with `{"data"`; other messages are ignored. */
 const LETTER = 9;
 const [M, C, S] = ["m", "c", "s"].map((letter) => letter.charCodeAt(0));
 
@@ -94,8 +94,8 @@ function parseMessage(line: Buffer): Message | undefined {
     const isSummary = letter === S || line.includes('"type":"summary"', Math.max(0, line.length - 32));
     return isSummary ? { type: "summary" } : undefined;
   }
-  // The matches within the line are by far the longest part, and all but where the first begins is of no use. Quotes
-  // within strings are escaped, so this stands only where it should.
+  // The matches within the line are by far the longest part, and only the start of the first is needed. Quotes within
+  // strings are escaped, so this text cannot occur inside one.
   const text = line.toString("utf8");
   const rest = text.indexOf(AFTER_FIRST_START, text.indexOf(BEFORE_SUBMATCHES));
   const { type, data } = JSON.parse(rest < 0 ? text : `${text.slice(0, rest)}}]}}`) as RawMessage;

@@ -9,11 +9,11 @@ import { openPlace } from "./place.ts";
 import { searchText } from "./text.ts";
 
 export interface SearchOptions {
-  /** What this call was allowed to touch, and where that led when it was judged. */
+  /** The paths this call may access, with the real paths that were checked. */
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;
   readonly signal: AbortSignal;
-  /** Why an entry below a declared folder may not be looked at. */
+  /** Why an entry below a declared folder may not be read; undefined if it may. */
   readonly judgeBelow: (real: string) => string | undefined;
 }
 
@@ -22,7 +22,7 @@ export function createToolSearch({ touches, workspace, signal, judgeBelow }: Sea
   function declared(path: string): ResolvedTouch {
     const touch = touches.find((each) => each.path === path && (each.access === "read" || each.access === "list"));
     if (touch === undefined) {
-      throw new ToolError("PathTraversalBlocked", `Cannot search "${path}": the call did not declare that it would`, {
+      throw new ToolError("PathTraversalBlocked", `Cannot search "${path}": the call did not declare this access`, {
         path,
       });
     }
@@ -44,13 +44,13 @@ export function createToolSearch({ touches, workspace, signal, judgeBelow }: Sea
 
     async names(path, query) {
       const rg = await rgOf(workspace);
-      const fd = query.kind === "file" ? undefined : await fdOf(workspace); // files are rg's
+      const fd = query.kind === "file" ? undefined : await fdOf(workspace); // rg lists files
       const touch = declared(path);
       const places = placesOf(touch, workspace);
       const place = openPlace(touch, places);
       try {
         if (place.kind === "file") {
-          throw new ToolError("InvalidArguments", `Cannot look for names in "${path}": it is not a folder`, { path });
+          throw new ToolError("InvalidArguments", `Cannot search for names in "${path}": it is not a folder`, { path });
         }
         return await searchNames(place, query, { rg, fd, signal, workspace: places, judgeBelow });
       } finally {

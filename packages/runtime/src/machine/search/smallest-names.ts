@@ -3,10 +3,10 @@ export interface Candidate {
   readonly rank: string;
 }
 
-/** The first names by rank, picked from names in any order while holding no more than twice as many as are wanted. */
+/** The first names by rank, selected from names in any order while holding at most twice the wanted number. */
 export class SmallestNames {
   readonly #limit: number;
-  readonly #kept = new Map<string, string>(); // rank to key: a name that is offered twice counts once
+  readonly #kept = new Map<string, string>(); // rank to key: a repeated name counts once
   #bar: string | undefined;
   #dropped = false;
 
@@ -14,7 +14,7 @@ export class SmallestNames {
     this.#limit = limit;
   }
 
-  /** Names from this rank on cannot be among the first any more. */
+  /** Names from this rank on can no longer be among the first. */
   get bar(): string | undefined {
     return this.#bar;
   }
@@ -23,7 +23,7 @@ export class SmallestNames {
     return this.#kept.size > this.#limit;
   }
 
-  /** False where there are enough before it; that there is more than can be kept is known by then. */
+  /** False if enough names precede it; the list is then already known to be incomplete. */
   mayTake({ rank }: Candidate): boolean {
     return this.#bar === undefined || rank <= this.#bar;
   }

@@ -2,7 +2,7 @@ import { closeSync, renameSync, statSync, symlinkSync, unlinkSync, utimesSync } 
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { scratch, scratchFolder } from "../../../../../test/support/scratch.ts";
-import { openFolder } from "../files/handle.ts";
+import { openFolder } from "../system/handle.ts";
 import { StillFolders } from "./still.ts";
 
 function open(path: string): number {
@@ -11,16 +11,16 @@ function open(path: string): number {
   return fd;
 }
 
-/** Waits until the last change of a folder is long enough ago. */
+/** Waits until a folder's last change is old enough. */
 async function untilOld(path: string): Promise<void> {
   while (Date.now() - statSync(path).ctimeMs < 150) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("a folder that was left alone is still; one that was changed, even for a moment, is not", async () => {
+test("an unchanged folder is still; one that was changed, even for a moment, is not", async () => {
   const { path, make } = await scratchFolder();
   await make({ "quiet/a": "", "flipped/inner/a": "", "outside/a": "" });
   const [quiet, flipped] = [open(join(path, "quiet")), open(join(path, "flipped"))];
-  expect(new StillFolders(quiet).isStill(quiet)).toBe(false); // it was made just now
+  expect(new StillFolders(quiet).isStill(quiet)).toBe(false); // just created
   await untilOld(join(path, "flipped"));
   const still = new StillFolders(quiet);
   expect(still.isStill(quiet)).toBe(true);
@@ -29,12 +29,12 @@ test("a folder that was left alone is still; one that was changed, even for a mo
   symlinkSync("../outside", join(path, "flipped/inner"));
   unlinkSync(join(path, "flipped/inner"));
   renameSync(join(path, "away"), join(path, "flipped/inner"));
-  utimesSync(join(path, "flipped"), 1, 1); // times that can be set do not help
+  utimesSync(join(path, "flipped"), 1, 1); // setting the mtime does not help
   expect(still.isStill(flipped)).toBe(false);
   expect(still.isStill(quiet)).toBe(true);
 });
 
-test("a folder of another file system, or one of no known kind, is never taken for still", async () => {
+test("a folder on another, or an unknown, file system never counts as still", async () => {
   const { path } = await scratchFolder();
   const [own, processes] = [open(path), open(`/proc/${process.pid}`)];
   await untilOld(path);
@@ -42,7 +42,7 @@ test("a folder of another file system, or one of no known kind, is never taken f
   expect(new StillFolders(processes).isStill(processes)).toBe(false);
 });
 
-test("a tree that has been left alone is searched like any other", async () => {
+test("an unchanged tree is searched like any other", async () => {
   const { path, make, call } = await scratch();
   const far = `${"word ".repeat(40_000)}needle`;
   await make({

@@ -1,33 +1,33 @@
 import { fstatSync, statfsSync } from "node:fs";
-import { procPath } from "../files/handle.ts";
+import { procPath } from "../system/handle.ts";
 
 /**
- * File systems of this machine's own kernel, whose times nobody can set back: ext2 to 4, xfs, btrfs, f2fs, tmpfs and
- * overlays of them. A server's clock, or a file system that is a program, proves nothing.
+ * Local kernel file systems, on which no program can set the ctime: ext2 to 4, xfs, btrfs, f2fs, tmpfs and overlays of
+ * them. Network and FUSE file systems cannot be trusted with that.
  */
 const LOCAL = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x01021994, 0x794c7630]);
 
-/** The kernel stamps changes with a time that lags behind by up to one tick, at most 10 ms. */
+/** The kernel's change times lag by up to one tick, at most 10 ms. */
 const MARGIN_MS = 100;
-/** As much may two clocks drift apart before one of them must have been set. */
+/** If two clocks drift apart by more than this, one of them was set. */
 const DRIFT_MS = 50;
 
 /**
- * Tells folders in which nothing was added, removed or swapped since before the search began. To turn a name into a link
- * and back is to change the folder that it is in, and the kernel puts the time of that on the folder (ctime), which no
- * program can set. So where a folder and those above it are still, what an engine read by name there is what is there.
+ * Recognizes folders in which nothing was added, removed or replaced since before the search began. Replacing a name by
+ * a link and back updates the ctime of its folder, which no program can set. So if a folder and its parents are
+ * unchanged, the files that an engine read there by name are still the same.
  */
 export class StillFolders {
   readonly #device: number | undefined;
   readonly #began = Date.now();
   readonly #beganSteady = performance.now();
 
-  /** `top` is the searched folder, open; made before the engine starts. */
+  /** `top` is the open searched folder. Create this before the engine starts. */
   constructor(top: number) {
     this.#device = LOCAL.has(statfsSync(procPath(top)).type) ? fstatSync(top).dev : undefined;
   }
 
-  /** Asked after the engine spoke. */
+  /** Call this after the engine's output. */
   isStill(folder: number): boolean {
     if (this.#device === undefined || this.#wasClockSet()) return false;
     const { dev, ctimeMs, mtimeMs } = fstatSync(folder);

@@ -1,13 +1,13 @@
 import type { FoundLine, TextQuery } from "../../contract/search.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { procPath } from "../files/handle.ts";
+import { procPath } from "../system/handle.ts";
 import { startEngine } from "../processes/engine.ts";
 import type { EngineEnd } from "../processes/engine.ts";
 import { hintOf } from "./accelerate.ts";
 import { rgTextArguments } from "./arguments.ts";
 import { complaintsOf } from "./complaints.ts";
 import { FileContent } from "./file-content.ts";
-import { decodeKey, orderOf } from "./keys.ts";
+import { decodeKey, orderOf } from "../system/keys.ts";
 import { linesOf } from "./lines.ts";
 import { obstaclesIn } from "./obstacles.ts";
 import { walkOf } from "./place.ts";
@@ -23,7 +23,7 @@ export interface TextOptions extends Pick<TreeOptions, "workspace" | "judgeBelow
   readonly signal: AbortSignal;
 }
 
-/** The lines that match in a folder or a file. Holds one block of one file at a time. */
+/** The matching lines in a folder or file. Holds one block of one file at a time. */
 export async function* searchText(
   place: SearchPlace,
   query: TextQuery,
@@ -66,17 +66,17 @@ export async function* searchText(
 
 const NO_LINES: readonly FoundLine[] = [];
 
-/** Files of a folder, in path order. Each is verified when a message names it, if need be by opening it. */
+/** Files of a folder, in path order. Each is verified when a message names it, by opening it if necessary. */
 class FoundFiles {
   readonly #tree: VerifiedTree;
   readonly #query: TextQuery;
   readonly #after: string;
-  /** Made for the first file that is opened, and used for all. */
+  /** Allocated for the first opened file, and reused for all. */
   #block: Buffer | undefined;
   #key: string | undefined;
   #isWanted = false;
   #isStill: boolean | undefined;
-  /** Null where it is not there. */
+  /** Null if it is missing. */
   #content: FileContent | null | undefined;
 
   constructor(tree: VerifiedTree, query: TextQuery) {
@@ -95,7 +95,7 @@ class FoundFiles {
     return linesOf(message, file, { path: decodeKey(key), key, after });
   }
 
-  /** Messages come that are newer than what is known of the file. */
+  /** Newer messages arrive, so facts about the file must be checked again. */
   goOn(): void {
     this.#isStill = undefined;
   }
@@ -128,7 +128,7 @@ class FoundFiles {
   }
 }
 
-/** One file, which rg reads from the very descriptor that was verified. */
+/** One file, which rg reads from the verified descriptor. */
 class OnlyFile {
   readonly #content: FileContent;
   readonly #after: number;
@@ -151,16 +151,16 @@ class OnlyFile {
     return linesOf(message, file, { path: "", key: "", after: this.#after });
   }
 
-  goOn(): void {} // it stays the same file
+  goOn(): void {} // still the same file
 
-  close(): void {} // the descriptor is the caller's
+  close(): void {} // the caller closes the descriptor
 }
 
 const MAX_EXPLANATION = 600;
 
 const LITERALLY = String.raw`a "\" makes the next character literal`;
 
-/** rg speaks of its own options; the caller has others. */
+/** rg's messages refer to its own options; the caller has different ones. */
 // oxfmt-ignore
 const ADVICE = [
   { where: /--multiline/,              say: "set multiline" },
@@ -171,13 +171,13 @@ const ADVICE = [
 /** Why rg did not search at all. */
 function refusalOf({ code, signal, stderr }: EngineEnd, { pattern, type }: TextQuery): ToolError {
   if (code !== 2) {
-    return new ToolError("IOError", `Cannot search: ripgrep ended before its time (${signal ?? code})`, {
+    return new ToolError("IOError", `Cannot search: ripgrep ended unexpectedly (${signal ?? code})`, {
       reason: signal ?? code,
     });
   }
   const said = stderr.replace(/^rg: /, "").trim().slice(0, MAX_EXPLANATION);
   if (said.startsWith("unrecognized file type")) {
-    const message = `Cannot search files of the type ${JSON.stringify(type)}: ripgrep knows no such type`;
+    const message = `Cannot search files of the type ${JSON.stringify(type)}: unknown to ripgrep`;
     return new ToolError("InvalidArguments", message, { field: "type" });
   }
   const short = /^error: (.*)/m.exec(said)?.[1] ?? said.split("\n", 1)[0];

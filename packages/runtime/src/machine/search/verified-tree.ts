@@ -2,35 +2,35 @@ import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { isHiddenName, judgeRoots } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import { procPath, realBytesOf } from "../files/handle.ts";
-import { asToolError } from "../files/system-error.ts";
-import { isTemporaryName } from "../files/temporary-name.ts";
-import { decodeKey, folderOf, nameOf, systemPath } from "./keys.ts";
+import { procPath, realBytesOf } from "../system/handle.ts";
+import { asToolError } from "../system/system-error.ts";
+import { isTemporaryName } from "../system/temporary-name.ts";
+import { decodeKey, folderOf, nameOf, systemPath } from "../system/keys.ts";
 import type { StillFolders } from "./still.ts";
 
 export interface TreeOptions {
-  /** Where the searched folder really is, one character a byte. */
+  /** The real path of the searched folder, one character per byte. */
   readonly top: string;
   readonly workspace: WorkspaceContext;
   readonly judgeBelow: (real: string) => string | undefined;
   readonly still: StillFolders;
 }
 
-/** Without waiting for the other end of a pipe, without following a link, without becoming anybody's terminal. */
+/** Does not block on a pipe, follow a link, or acquire a controlling terminal. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
-/** Only as a place: neither read nor written. */
+/** Only refers to the entry: neither reads nor writes it. */
 const ENTRY = 0o10000000 /* O_PATH */ | constants.O_NOFOLLOW;
 const FOLDER = ENTRY | constants.O_DIRECTORY;
 
-/** Verdicts and folders that are remembered. Results come in path order, so few are needed. */
+/** Cache size for verdicts and folders. Results come in path order, so few are needed. */
 const REMEMBERED = 4096;
 const OPEN_FOLDERS = 32;
 
 export type Verdict = "open" | "hidden" | "closed";
 
 /**
- * What may be told of the entries below a searched folder. An engine names them; here each is looked up again, and
- * counts only if it really is at that place. Keys are relative to the folder.
+ * Decides which entries below a searched folder may be reported. An engine names them; each is looked up again here,
+ * and counts only if it really is at that path. Keys are relative to the folder.
  */
 export class VerifiedTree {
   readonly #options: TreeOptions;
@@ -44,15 +44,15 @@ export class VerifiedTree {
     this.#prefix = options.top === "/" ? "/" : `${options.top}/`;
   }
 
-  /** By its name and the rules alone. */
+  /** Checks only the name against the rules. */
   judge(key: string): Verdict {
     const folder = this.#judgeFolder(folderOf(key));
     return folder === "open" ? this.#judgeEntry(key) : folder;
   }
 
   /**
-   * Whether the entry is for sure what the engine saw, because nothing on the way to it changed since before the search.
-   * Good for what the engine said before the last `forget`.
+   * Whether the entry is certainly what the engine saw, because nothing on its path changed since before the search.
+   * Valid for output that the engine produced before the last `forget`.
    */
   isStill(key: string): boolean {
     const folder = folderOf(key);
@@ -65,7 +65,7 @@ export class VerifiedTree {
     return isStill;
   }
 
-  /** Opens a regular file for reading, or gives undefined where it is not at that place. The caller closes it. */
+  /** Opens a regular file for reading; undefined if it is not at that path. The caller closes it. */
   openFile(key: string): number | undefined {
     const wanted = `${this.#prefix}${key}`;
     const fd = attempt(() => openSync(systemPath(wanted), READ));
@@ -75,7 +75,7 @@ export class VerifiedTree {
     return undefined;
   }
 
-  /** The same as `lookAt`, and faster where no other entry of its folder is looked at. */
+  /** Like `lookAt`, but faster if no other entry of its folder is examined. */
   lookAtAlone(key: string): Stats | undefined {
     const wanted = `${this.#prefix}${key}`;
     const fd = attempt(() => openSync(systemPath(wanted), ENTRY));
@@ -87,7 +87,7 @@ export class VerifiedTree {
     }
   }
 
-  /** The entry itself, a link as a link; undefined where it is not at that place. */
+  /** The entry itself (links are not followed); undefined if it is not at that path. */
   lookAt(key: string): Stats | undefined {
     const folder = this.#openFolder(folderOf(key));
     if (folder === undefined) return undefined;
@@ -95,7 +95,7 @@ export class VerifiedTree {
     return attempt(() => lstatSync(path, { throwIfNoEntry: false }));
   }
 
-  /** Lets go of all folders, and of what was found out about them: things may be different from now on. */
+  /** Drops all folders and cached facts about them, because they may have changed. */
   forget(): void {
     this.#still.clear();
     this.#closeFolders();
@@ -107,7 +107,7 @@ export class VerifiedTree {
   }
 
   #judgeFolder(key: string): Verdict {
-    if (key === "") return "open"; // it was judged when it was opened
+    if (key === "") return "open"; // checked when it was opened
     const known = this.#verdicts.get(key);
     if (known !== undefined) return known;
     const above = this.#judgeFolder(folderOf(key));
@@ -143,7 +143,7 @@ function openExactly(wanted: string): number | undefined {
   return undefined;
 }
 
-/** It vanished, became a link, or is closed to this process: not there for us. */
+/** Removed, replaced by a link, or not accessible: treated as missing. */
 const NOT_THERE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENXIO", "ENODEV", "ENAMETOOLONG"]);
 
 function attempt<T>(look: () => T): T | undefined {

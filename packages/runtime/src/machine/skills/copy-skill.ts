@@ -2,21 +2,21 @@ import { chmodSync, closeSync, lstatSync, mkdirSync, mkdtempSync, openSync, read
 import { dirname, join } from "node:path";
 import type { SkillFile } from "../../contract/skills.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { writeWhole } from "../files/bytes.ts";
+import { writeWhole } from "../system/bytes.ts";
 import type { Loaded } from "./load.ts";
 import { readSkillFile, UnusableFile } from "./skill-file.ts";
 
 export interface SkillCopy {
   /** Its real path. */
   readonly folder: string;
-  /** Whatever a script did to it. */
+  /** Works even if a script changed the copy. */
   remove(): void;
 }
 
 /**
- * A copy of a skill for one call, to be read and executed only. What runs is what was hashed and trusted, helpers
- * included, also where the skill changes meanwhile; and nothing that runs changes the skill, sandbox or not.
- * Throws `Stale` where a file is another than in the index.
+ * A read-only copy of a skill for one call. The content that was hashed and trusted is what runs, helpers included,
+ * even if the skill changes meanwhile; and no script can change the skill, sandboxed or not. Throws `Stale` if a file
+ * differs from the index.
  */
 export async function copySkill({ entry, judge }: Loaded, into: string, signal: AbortSignal): Promise<SkillCopy> {
   mkdirSync(into, { recursive: true, mode: 0o700 });
@@ -64,33 +64,33 @@ async function copyFile(file: SkillFile, { from, target, judge, signal }: CopyOp
 }
 
 interface IndexedOptions extends Pick<Loaded, "judge"> {
-  /** Of the skill. */
+  /** The skill's folder. */
   readonly folder: string;
   readonly signal: AbortSignal;
   readonly onPiece: (piece: Buffer) => void;
 }
 
-/** Reads a file again, as the index has it. Throws `Stale` where it is another by now. */
+/** Reads a file of the index again. Throws `Stale` if it has changed. */
 export async function readIndexed(file: SkillFile, { folder, ...options }: IndexedOptions): Promise<void> {
   const takeBytes = (bytes: number): void => {
-    if (bytes !== file.bytes) throw new UnusableFile("its size is another");
+    if (bytes !== file.bytes) throw new UnusableFile("its size changed");
   };
   try {
     const found = await readSkillFile(folder, file.path, { ...options, takeBytes });
     if (found.sha256 !== file.sha256 || found.executable !== file.executable)
-      throw new UnusableFile("its content is another");
+      throw new UnusableFile("its content changed");
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
     throw new ToolError(
       "Stale",
-      `Cannot use "${file.path}" of the skill: it changed while the call was made (${error.message})`,
+      `Cannot use "${file.path}" of the skill: it changed during the call (${error.message})`,
       { path: file.path, hint: "Read the skill again, then retry." },
       error,
     );
   }
 }
 
-/** Folders that may not be written cannot be emptied, so they are made writable first. Links are not followed. */
+/** Entries of read-only folders cannot be removed, so folders are made writable first. Links are not followed. */
 function removeTree(folder: string): void {
   const open = [folder];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

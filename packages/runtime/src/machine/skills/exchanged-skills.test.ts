@@ -15,7 +15,7 @@ const skill = (folder: string, word: string): Record<string, string> => ({
   [`${folder}/scripts/b.sh`]: `echo the ${word} helper\n`,
 });
 
-/** What was trusted, and what another process puts there and takes away again: files, folders, parents and links. */
+/** The trusted content, and what another process swaps in and out: files, folders, parents and links. */
 const PAIRS = [
   [`${PLACE}/kit/SKILL.md`, "root/other/kit/SKILL.md"],
   [`${PLACE}/kit/ref.md`, "root/other/link.md"],
@@ -26,7 +26,7 @@ const PAIRS = [
   [PLACE, "root/other/skills"],
 ] as const;
 
-/** Node.js has no call that exchanges two names, so there is a moment without either. */
+/** Node.js has no call to exchange two names, so for a moment neither exists. */
 const EXCHANGE = `
   const { renameSync } = require("node:fs");
   const { workerData: { pairs, aside }, parentPort } = require("node:worker_threads");
@@ -48,7 +48,7 @@ const EXCHANGE = `
   })();
 `;
 
-/** Everything that a call can get out of a skill, as one text. */
+/** Everything that a call can get from a skill, as one text. */
 const USES: readonly ((skills: ToolSkills) => Promise<string>)[] = [
   async (skills) => (await skills.read({ name: "kit" })).body,
   async (skills) => {
@@ -66,10 +66,10 @@ const USES: readonly ((skills: ToolSkills) => Promise<string>)[] = [
   },
 ];
 
-/** Of the copy that is run: the script and what it would call. */
+/** From the copy that runs: the script and the helpers it would call. */
 let copied: readonly string[] = [];
 
-test("of a skill whose files, folders and links are exchanged while it is used, only what was trusted is given out or run", async () => {
+test("from a skill whose files, folders and links are swapped during use, only trusted content is returned or run", async () => {
   const trusted = new Set<string>();
   const files = {
     ...skill(`${PLACE}/kit`, "trusted"),

@@ -9,8 +9,8 @@ const MODULE = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 const MAIN = "__main__.py";
 
 /**
- * The script that a name means, among the files of the index, so that no name leads anywhere else. A folder with a
- * `__main__.py` is a package of Python, and is run as a module.
+ * Finds a script by name among the indexed files, so that no name can lead outside the skill. A folder with a
+ * `__main__.py` is a Python package and runs as a module.
  */
 export function findScript({ entry, missing }: Found, name: ScriptName): FoundScript {
   return "module" in name ? moduleOf(entry, name.module) : scriptAt({ entry, missing }, name.path);
@@ -38,7 +38,7 @@ function scriptAt({ entry: skill, missing }: Found, given: string): FoundScript 
 function moduleOf(skill: SkillEntry, module: string): FoundScript {
   const cannot = `Cannot run the module ${JSON.stringify(module)} of the skill "${skill.name}"`;
   if (!MODULE.test(module)) {
-    throw new ToolError("InvalidArguments", `${cannot}: a module is named by words with dots, such as scripts.report`);
+    throw new ToolError("InvalidArguments", `${cannot}: a module name is dotted words, such as scripts.report`);
   }
   const path = module.replaceAll(".", "/");
   const script = skill.scripts.find((each) => each.path === `${path}.py` || each.path === `${path}/${MAIN}`);
@@ -46,17 +46,17 @@ function moduleOf(skill: SkillEntry, module: string): FoundScript {
   throw noSuchScript(skill, cannot, { module });
 }
 
-/** `scripts/pkg/__main__.py` is the module `scripts.pkg`, unless a folder has a name that Python cannot import. */
+/** `scripts/pkg/__main__.py` is the module `scripts.pkg`, unless Python cannot import a folder's name. */
 function dotted(path: string): string | undefined {
   const module = path.slice(0, -MAIN.length - 1).replaceAll("/", ".");
   return MODULE.test(module) ? module : undefined;
 }
 
-/** Why a file that is there is none of the scripts. */
+/** Why an existing file is not a runnable script. */
 function notRunnable({ files }: SkillEntry, path: string): string | undefined {
   if (!files.some((each) => each.path === path)) return undefined;
-  if (!isInScripts(path)) return 'it does not lie in a folder "scripts"';
-  return "it is not a program: nothing says what runs it, or it only defines what others import";
+  if (!isInScripts(path)) return 'it is not in a "scripts" folder';
+  return "it is not a program: it has no known interpreter, or other scripts import it";
 }
 
 function noSuchScript({ scripts }: SkillEntry, cannot: string, details: object): ToolError {

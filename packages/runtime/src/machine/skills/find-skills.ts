@@ -10,7 +10,7 @@ import { findFolders, openPlace } from "./skill-folders.ts";
 import type { ClosedFolder, OpenPlace, SkillFolder } from "./skill-folders.ts";
 import type { Budget } from "./survey.ts";
 
-/** What is read in all places together. More is told, not read. */
+/** Limits for all places together. Anything beyond is reported, not read. */
 // oxfmt-ignore
 const LIMITS = {
   skills: 200,
@@ -27,7 +27,7 @@ function newBudget(): Budget {
   return { files: LIMITS.files, bytes: LIMITS.bytes };
 }
 
-/** Every skill in every place. Never throws about what lies there: that is told in the index. */
+/** Every skill in every place. Never throws for unusable skills: the index lists them. */
 export async function indexSkills(options: FindOptions): Promise<SkillIndex> {
   const budget = newBudget();
   const problems: string[] = [];
@@ -35,7 +35,7 @@ export async function indexSkills(options: FindOptions): Promise<SkillIndex> {
   const entries: SkillEntry[] = [];
   for await (const folder of foldersOf(options, problems)) {
     if (entries.length + broken.length >= LIMITS.skills) {
-      problems.push(`There are more than ${LIMITS.skills} skills; "${folder.real}" and those after it were left out`);
+      problems.push(`There are more than ${LIMITS.skills} skills; "${folder.real}" and those after it were skipped`);
       break;
     }
     const loaded = "why" in folder ? closedSkill(folder) : await loadSkill(folder, { ...options, budget });
@@ -61,7 +61,7 @@ function closedSkill({ name, source, real, why }: ClosedFolder): { readonly brok
   return { broken: { name, source, folder: real, problems: [why] } };
 }
 
-/** Gives each name to the skill that it means, so that a name finds what the index shows. */
+/** Assigns each name to one skill, so that a lookup finds the skill that the index shows. */
 function withNames(entries: readonly SkillEntry[]): Pick<SkillIndex, "skills" | "shadowed"> {
   const skills: SkillEntry[] = [];
   const shadowed: SkillIndex["shadowed"][number][] = [];
@@ -82,7 +82,7 @@ interface Named extends Pick<SkillEntry, "name" | "aliases" | "source"> {
   readonly of: SkillFolder;
 }
 
-/** The skill that a name means, as it is now. Throws `NotFound`, and `InvalidArguments` where it is broken. */
+/** Loads a skill by name, in its current state. Throws `NotFound`, and `InvalidArguments` if it is broken. */
 export async function findSkill({ name, source }: SkillReference, options: FindOptions): Promise<Loaded> {
   const cannot = `Cannot use the skill ${JSON.stringify(name)}`;
   const named: Named[] = [];
@@ -103,7 +103,7 @@ export async function findSkill({ name, source }: SkillReference, options: FindO
   const unusable = broken.find((each) => each.name === name);
   if (unusable === undefined) {
     const where = source === undefined ? "" : ` of the source "${source}"`;
-    throw new ToolError("NotFound", `${cannot}: there is no skill of that name${where}`, { name, hint: HINT });
+    throw new ToolError("NotFound", `${cannot}: skill not found${where}`, { name, hint: HINT });
   }
   throw new ToolError("InvalidArguments", `${cannot}: ${unusable.problems.join("; ")}`, {
     ...unusable,
@@ -111,12 +111,12 @@ export async function findSkill({ name, source }: SkillReference, options: FindO
   });
 }
 
-/** The real folder of the person's own skill that a real path lies in. One that is broken is not a skill. */
+/** The real folder of the user's own skill that contains a real path. A broken skill does not count. */
 export async function findOwnAround(real: string, options: FindOptions): Promise<string | undefined> {
   const places = options.places.filter(({ source }) => source === "user");
   for await (const folder of foldersOf({ ...options, places }, [])) {
     if ("why" in folder || folder.source !== "user" || !isInside(folder.real, real)) continue;
-    if (isInside(folder.real, options.workspace.home)) continue; // that is more than a skill
+    if (isInside(folder.real, options.workspace.home)) continue; // too large to be a skill
     if (!("broken" in (await readNamesOf(folder, options)))) return folder.real;
   }
   return undefined;

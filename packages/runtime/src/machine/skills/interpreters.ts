@@ -5,20 +5,20 @@ import { ToolError } from "../../protocol/errors.ts";
 import type { HowToRun } from "../../skills/interpreter.ts";
 
 export interface InterpreterOptions {
-  /** Programs in here may have been written by the agent: they are never called. */
+  /** Programs in the roots may have been written by the agent: they are never run. */
   readonly roots: readonly string[];
-  /** In the form of the PATH variable. */
+  /** In the format of the PATH variable. */
   readonly path: string;
 }
 
-/** Other names of a program, tried where it is not installed under its own. */
+/** Alternative names, tried if a program is not installed under its usual name. */
 const INSTEAD: ReadonlyMap<string, readonly string[]> = new Map([
   ["python3", ["python"]],
   ["python", ["python3"]],
   ["lua", ["lua5.4", "lua5.3"]],
 ]);
 
-/** What to install for a program, where the package is not called as the program is. */
+/** Package names that differ from the program name. */
 const PACKAGES: ReadonlyMap<string, string> = new Map([
   ["Rscript", "R"],
   ["python", "python3"],
@@ -27,16 +27,16 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
 export function missingProgram(cannot: string, program: string): ToolError {
   return new ToolError("IOError", `${cannot}: ${JSON.stringify(program)} is not installed, or not on the PATH`, {
     program,
-    hint: `Have a person install ${PACKAGES.get(program) ?? program}, or continue without the script.`,
+    hint: `Ask the user to install ${PACKAGES.get(program) ?? program}, or continue without the script.`,
   });
 }
 
 /**
- * Where an interpreter is, or undefined where it is not installed. By the name on the PATH, not by where that leads: a
- * Python environment is told by the name that it is called by.
+ * Path of an interpreter, or undefined if it is not installed. Links are not resolved, because Python recognizes a
+ * virtual environment by the path it is started with.
  */
 export function findInterpreter(name: string, options: InterpreterOptions): string | undefined {
-  if (name === "node") return process.execPath; // the one that this runs on can read TypeScript, whatever else there is
+  if (name === "node") return process.execPath; // this version of Node.js can run TypeScript
   if (name.includes("/")) return isAbsolute(name) && isUsable(name, options) ? name : undefined;
   const folders = options.path.split(delimiter).filter((folder) => isAbsolute(folder));
   for (const each of [name, ...(INSTEAD.get(name) ?? [])]) {
@@ -46,7 +46,7 @@ export function findInterpreter(name: string, options: InterpreterOptions): stri
   return undefined;
 }
 
-/** The PATH of a script: without folders of the workspace, so that what it starts by name is not from there either. */
+/** The PATH for a script: without workspace folders, so that it does not start programs from there by name. */
 export function pathOutsideRoots(options: InterpreterOptions): string {
   const folders = options.path.split(delimiter).filter((folder) => isAbsolute(folder) && isUsable(folder, options));
   return folders.join(delimiter) || SYSTEM_PATH;
@@ -54,14 +54,14 @@ export function pathOutsideRoots(options: InterpreterOptions): string {
 
 const SYSTEM_PATH = "/usr/bin:/bin";
 
-/** The first way whose program is installed, as what stands before the script's own arguments. */
+/** The first way whose program is installed, as the part of the command line before the script's own arguments. */
 export function findWay(
   ways: readonly HowToRun[],
   options: InterpreterOptions,
 ): { readonly before: readonly string[] } | undefined {
   for (const { itself, program, args } of ways) {
     const found = program === undefined ? undefined : findInterpreter(program, options);
-    // By a name, as in `#!/usr/bin/env python3`, the system could find a program of the workspace: that is called by path.
+    // With a name, as in `#!/usr/bin/env python3`, the system could find a program in the workspace, so use its path.
     if (program === undefined || (itself && found !== undefined && program.includes("/"))) return { before: [] };
     if (found !== undefined) return { before: [found, ...args] };
   }
@@ -78,6 +78,6 @@ function realOf(path: string): string | undefined {
     accessSync(path, constants.X_OK);
     return realpathSync(path);
   } catch {
-    return undefined; // not there, or not to be run by us: look on
+    return undefined; // missing, or not executable for this user: try the next
   }
 }

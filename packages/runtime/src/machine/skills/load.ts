@@ -9,15 +9,15 @@ import type { SkillFolder } from "./skill-folders.ts";
 import { readSkillMd, surveySkill } from "./survey.ts";
 import type { Budget, Runnable, Survey } from "./survey.ts";
 
-/** Whether a person has trusted exactly this content. Asked only for skills of the source `project`. */
+/** Whether the user has trusted exactly this content. Called only for skills of the source `project`. */
 export type IsTrusted = (skill: SkillIdentity) => boolean | Promise<boolean>;
 
 export interface Loaded {
   readonly entry: SkillEntry;
   readonly body: string;
-  /** What was asked about its files, to be asked again when they are used. */
+  /** The access check for its files, repeated when they are used. */
   readonly judge: Judge;
-  /** Programs that are not installed, by the paths of the scripts that need them. */
+  /** Missing programs, by the paths of the scripts that need them. */
   readonly missing: ReadonlyMap<string, string>;
 }
 
@@ -28,7 +28,7 @@ export interface LoadOptions {
   readonly budget: Budget;
 }
 
-/** The skill in a folder as it is now. Never throws about what lies there. */
+/** Loads the skill in a folder. Never throws for an unusable skill. */
 export async function loadSkill(
   folder: SkillFolder,
   options: LoadOptions,
@@ -57,7 +57,7 @@ export async function loadSkill(
   return { entry, body, judge, missing };
 }
 
-/** What a skill is called, by its SKILL.md alone: much less is read than to load it. */
+/** The names of a skill, from its SKILL.md alone: much cheaper than loading it. */
 export async function readNamesOf(
   folder: SkillFolder,
   { signal }: Pick<LoadOptions, "signal">,
@@ -95,7 +95,7 @@ function fileWarnings({ skill_md: { path }, links }: Survey): readonly string[] 
   return [...spelling, `links in it were followed: ${names.join(", ")}${more}`];
 }
 
-/** Only what runs is listed: a script whose interpreter is missing does not. */
+/** Lists only scripts whose interpreter is installed. */
 function presentScripts(
   scripts: readonly Runnable[],
   options: InterpreterOptions,
@@ -119,6 +119,6 @@ function decode(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return undefined; // the only thing that a fatal decoder throws about
+    return undefined; // a fatal decoder throws only for invalid UTF-8
   }
 }

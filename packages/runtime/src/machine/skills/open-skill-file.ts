@@ -7,8 +7,9 @@ import type { Loaded } from "./load.ts";
 const MAX_NAMED = 20;
 
 /**
- * A file of a skill, found among those of the index, so that no path leads anywhere else. It is held in memory, for a
- * skill is bounded: what is given out is what was hashed, also where the file changes meanwhile. Throws `Stale`.
+ * A file of a skill, looked up among the indexed files, so that no path can lead outside the skill. It is held in
+ * memory (skills are small): the content returned is the content that was hashed, even if the file changes. Throws
+ * `Stale`.
  */
 export async function openSkillFile(
   { entry, judge }: Loaded,
@@ -28,7 +29,7 @@ export async function openSkillFile(
   return { skill: entry, path: found.path, file: inMemory(Buffer.concat(pieces), found.sha256) };
 }
 
-/** Published texts name their files in capitals: FORMS.md is forms.md. Only where that means one file. */
+/** Published skills refer to forms.md as FORMS.md. Ignores case if that matches exactly one file. */
 function inOtherCase({ files }: SkillEntry, path: string): SkillEntry["files"][number] | undefined {
   const alike = files.filter((each) => each.path.toLowerCase() === path.toLowerCase());
   return alike.length === 1 ? alike[0] : undefined;
@@ -44,7 +45,7 @@ function inMemory(bytes: Buffer, sha256: string): OpenedFile {
       piece.copy(into);
       return Promise.resolve(into.subarray(0, piece.length));
     },
-    close() {}, // it is memory
+    close() {}, // in memory, nothing to close
   };
 }
 

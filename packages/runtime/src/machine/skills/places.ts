@@ -2,16 +2,16 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { SkillSource } from "../../contract/skills.ts";
 import { isInside } from "../../paths/inside.ts";
 
-/** A folder with skills in it, directly or in folders of folders. */
+/** A folder that contains skills, directly or nested. */
 export interface SkillPlace {
   readonly source: SkillSource;
   readonly folder: string;
 }
 
 /**
- * Where skills are looked for; the first one of a name wins. The person's own come before those of a project, so that
- * opening a workspace never puts another skill in the place of one that is in use. A plain `skills` folder is not among
- * them: projects keep there what they publish, or something else altogether.
+ * Where skills are searched; the first match for a name wins. The user's own skills come before those of a project, so
+ * that opening a workspace never replaces a skill in use. A plain `skills` folder is not included: projects keep skills
+ * to publish, or unrelated files, there.
  */
 // oxfmt-ignore
 const OWN_PLACES = [
@@ -35,13 +35,13 @@ const PROJECT_PLACES = [
 
 export interface PlacesOptions {
   readonly roots: readonly string[];
-  /** Its skills come before those of the folders above it, for it is inside one of the roots. */
+  /** Skills in this folder come before those of its parents, if it is inside one of the roots. */
   readonly cwd: string;
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Where a person keeps what is configured for the runtime, and their own skills. */
+/** The user's configuration folder for the runtime, which also contains the user's skills. */
 export function configurationFolder(options: Pick<PlacesOptions, "home" | "environment">): string {
   return join(configurationsOf(options), "autonous");
 }
@@ -64,7 +64,7 @@ export function placesOfSkills(options: PlacesOptions): readonly SkillPlace[] {
   return [...own, ...project];
 }
 
-/** The folder and those above it, nearest first, as far as they are inside the roots. */
+/** The folder and its parents inside the roots, nearest first. */
 function upToRoot(cwd: string, roots: readonly string[]): readonly string[] {
   const folders: string[] = [];
   for (let folder = cwd; roots.some((root) => isInside(root, folder)); folder = dirname(folder)) {

@@ -1,4 +1,4 @@
-/** Skills as they are published, which is often not as the convention has them; and folders that mean harm. */
+/** Skills as published, which often do not follow the convention; and malicious folders. */
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { house, skillText } from "../../../../../test/support/skill-house.ts";
 
 const unnamed = (about: string): string => `---\ndescription: About ${about}\n---\n`;
 
-test("the folders of other agents are places too, from the working folder up to the root and not above", async () => {
+test("the skill folders of other agents are searched too, from the working folder up to the root and not above", async () => {
   const own = [".agents", ".claude", ".codex", ".copilot", ".cursor", ".config/opencode", ".opencode"];
   const project = [".agents", ".claude", ".codex", ".github", ".cursor", ".opencode"];
   const { skills } = await house(
@@ -33,7 +33,7 @@ test("the folders of other agents are places too, from the working folder up to 
   ]);
 });
 
-test("the nearest skill of a name wins in the workspace, and a person's own before all", async () => {
+test("the nearest skill of a name wins in the workspace, and the user's own skill over all", async () => {
   const files = {
     "root/.claude/skills/pdf/SKILL.md": unnamed("the top"),
     "root/a/.cursor/skills/pdf/SKILL.md": unnamed("the nearest"),
@@ -50,7 +50,7 @@ test("the nearest skill of a name wins in the workspace, and a person's own befo
   expect(shadowed).toHaveLength(2);
 });
 
-test("skills are found in folders of folders, but not below a skill, in hidden folders or in packages", async () => {
+test("skills are found in nested folders, but not below a skill, in hidden folders or in packages", async () => {
   const { skills, handle } = await house({
     "home/.claude/skills/documents/pdf/SKILL.md": skillText("pdf"),
     "home/.claude/skills/documents/office/word/SKILL.md": skillText("word"),
@@ -68,7 +68,7 @@ test("skills are found in folders of folders, but not below a skill, in hidden f
   expect((await handle().read({ name: "word" })).body).toBe("Body of word");
 });
 
-test("names that are published otherwise are found by what they are called, as published and by their folder", async () => {
+test("skills with unusual names are found by normalized name, by published name and by folder", async () => {
   const { skills, handle } = await house({
     "home/.claude/skills/pdf-tools/SKILL.md": "---\nname: PDF Tools (v2)\ndescription: x\n---\nBody\n",
     "home/.claude/skills/lower/skill.md": "---\nname: lower\ndescription: x\n---\nLower\n",
@@ -84,7 +84,7 @@ test("names that are published otherwise are found by what they are called, as p
   expect((await handle().read({ name: "lower" })).body).toBe("Lower");
 });
 
-test("no name of a workspace's skill takes the place of a person's own, whichever name that is", async () => {
+test("a workspace skill never replaces a user's own skill, under any of its names", async () => {
   const { skills, handle } = await house(
     {
       "home/.claude/skills/forms/SKILL.md": "---\nname: PDF\ndescription: own\n---\nOwn\n",
@@ -110,7 +110,7 @@ test("no name of a workspace's skill takes the place of a person's own, whicheve
   expect((await handle().read({ name: "PDF", source: "project" })).body).toBe("Theirs");
 });
 
-test("only what runs is listed as a script: of folders called scripts, programs whose interpreter is there", async () => {
+test("only runnable files are listed as scripts: programs in folders called scripts whose interpreter is installed", async () => {
   const base = "home/.claude/skills/kit";
   const { skills, path } = await house({
     [`${base}/SKILL.md`]: skillText("kit"),
@@ -142,7 +142,7 @@ test("only what runs is listed as a script: of folders called scripts, programs 
   expect(kit?.warnings.join()).toMatch(/"\/no\/such\/thing" is not installed, so 1 of its scripts cannot run/);
 });
 
-test("links that stay among the skills are followed once, and those that lead out are left out", async () => {
+test("links within the skills folder are followed once, and those that lead outside are left out", async () => {
   const { skills, handle } = await house(
     {
       "root/.claude/skills/shared/ooxml/a.txt": "shared",
@@ -165,16 +165,16 @@ test("links that stay among the skills are followed once, and those that lead ou
   expect(docx?.files.map((each) => each.path)).toEqual(["SKILL.md", "again/a.txt", "note.md", "real.md"]);
   expect(docx?.warnings).toEqual(['links in it were followed: "again", "note.md"']);
   expect(Object.fromEntries((docx?.left_out ?? []).map(({ path, why }) => [path, why]))).toEqual({
-    circle: "it leads to a folder that is part of the skill already",
-    etc: "it leads outside the allowed roots",
+    circle: "it points to a folder that is already part of the skill",
+    etc: "it points outside the allowed roots",
     gone: expect.stringMatching(/cannot be opened/) as string,
-    ooxml: "it leads to a folder that is part of the skill already",
-    source: "it leads to a folder outside the folder of skills",
+    ooxml: "it points to a folder that is already part of the skill",
+    source: "it points to a folder outside the skills folder",
   });
   expect((await handle().read({ name: "docx" })).skill.digest).toBe(docx?.digest);
 });
 
-test("a link in a collection of skills leads to no folder outside it; a person's own link may", async () => {
+test("a link in a collection of skills may not lead to a folder outside it; a user's own link may", async () => {
   const { skills } = await house({
     "dotfiles/mine/SKILL.md": skillText("mine"),
     "secret/SKILL.md": skillText("secret"),
@@ -187,10 +187,10 @@ test("a link in a collection of skills leads to no folder outside it; a person's
   const { skills: found, broken } = await skills.index();
 
   expect(found.map(({ folder }) => folder.split("/").at(-1))).toEqual(["mine", "real"]);
-  expect(broken).toMatchObject([{ problems: ["it is a link that leads outside the folder of skills"] }]);
+  expect(broken).toMatchObject([{ problems: ["it is a link that points outside the skills folder"] }]);
 });
 
-test("ten thousand folders, pipes and links in circles are bounded, and hide no skill of the person's", async () => {
+test("ten thousand folders, pipes and link cycles are bounded, and hide none of the user's skills", async () => {
   const { skills, path } = await house({
     "home/.claude/skills/mine/SKILL.md": skillText("mine"),
     "root/.claude/skills/loop": "-> .",

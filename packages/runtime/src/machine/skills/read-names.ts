@@ -1,12 +1,12 @@
 import { opendirSync } from "node:fs";
-import { kindOf, procPath } from "../files/handle.ts";
+import { kindOf, procPath } from "../system/handle.ts";
 
 export type Names = readonly { readonly name: string; readonly kind: ReturnType<typeof kindOf> }[];
 
-/** Made by tools beside the files, and no part of what their author gave away. Neither hashed nor run. */
+/** Created by tools, not by the skill's author. Neither hashed nor run. */
 const NOT_PART: ReadonlySet<string> = new Set([".git", "__pycache__", ".DS_Store"]);
 
-/** At most that many entries of an open folder, sorted by name. */
+/** At most `most` entries of an open folder, sorted by name. */
 export function readNames(fd: number, most: number): { readonly names: Names; readonly more: boolean } {
   const names: { name: string; kind: ReturnType<typeof kindOf> }[] = [];
   const open = opendirSync(procPath(fd));

@@ -9,7 +9,7 @@ import type { InterpreterOptions } from "./interpreters.ts";
 import type { Loaded } from "./load.ts";
 
 export interface ScriptCall {
-  /** The real path of the run's own folder in the state folder. */
+  /** The real path of the run's folder in the state folder. */
   readonly run_folder: string;
   readonly signal: AbortSignal;
   readonly run: RunProgram;
@@ -21,7 +21,7 @@ interface ReadyOptions extends ScriptCall {
   readonly workspace: string;
 }
 
-/** Copies the skill and finds what runs the script. The caller closes it. */
+/** Copies the skill and finds the script's interpreter. The caller closes it. */
 export async function readyScript(loaded: Loaded, found: FoundScript, options: ReadyOptions): Promise<ReadyScript> {
   const { run_folder, signal, run, workspace } = options;
   const copy = await copySkill(loaded, join(run_folder, "skills"), signal);
@@ -37,9 +37,10 @@ export async function readyScript(loaded: Loaded, found: FoundScript, options: R
           {
             run: [...command, ...args],
             cwd: folders[workdir],
-            // Both lie in the state folder, which commands do not see otherwise. The copy is gone after the call.
+            // Both are in the state folder, which is otherwise hidden from commands. The copy is removed after the
+            // call.
             writable: [sandbox, copy.folder],
-            // Published scripts import from the top of their skill, and none may write beside itself.
+            // Published scripts import from the top of their skill; the copy is read-only, so no bytecode is written.
             environment: {
               PATH: pathOutsideRoots(options.interpreters),
               PYTHONPATH: copy.folder,
@@ -84,8 +85,8 @@ function commandFor(
 
 const PYTHON = "python3";
 /**
- * `python3 -m` looks for the module in the working folder first, so a workspace with a folder "scripts" would run its own
- * code in the place of the skill's. This does the same without that folder; the option -P is not in all versions.
+ * `python3 -m` searches the working folder first, so a workspace with a folder "scripts" would run its own code instead
+ * of the skill's. This does the same without that folder; the option -P does not exist in all Python versions.
  */
 const RUN_MODULE =
   "import sys; sys.path = [each for each in sys.path if each not in ('', '.')]; import runpy; runpy._run_module_as_main(sys.argv.pop(1))";

@@ -2,11 +2,11 @@ import { hash, createHash } from "node:crypto";
 import { closeSync, fstatSync } from "node:fs";
 import { join } from "node:path";
 import type { SkillFile } from "../../contract/skills.ts";
-import { kindOf, openHandle, realPathOf } from "../files/handle.ts";
-import { openFile } from "../files/open-file.ts";
-import { isSystemError, reasonOf } from "../files/system-error.ts";
+import { kindOf, openHandle, realPathOf } from "../system/handle.ts";
+import { openFile } from "../system/open-file.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
 
-/** A clause that says why what really lies there may not be part of a skill. */
+/** Why the file at this real path may not be part of a skill, as a clause. */
 export type Judge = (real: string) => string | undefined;
 
 /** Why a file of a skill cannot be read, as a clause. */
@@ -20,17 +20,17 @@ export class UnusableFile extends Error {
 export interface ReadOptions {
   readonly judge: Judge;
   readonly signal: AbortSignal;
-  /** Gets the content piece by piece. */
+  /** Receives the content in chunks. */
   readonly onPiece?: (piece: Buffer) => void;
-  /** Told before anything is read. Throws where so much is too much. */
+  /** Called with the size before anything is read. Throws if it exceeds a limit. */
   readonly takeBytes?: (bytes: number) => void;
 }
 
 const PIECE_BYTES = 1 << 20;
 
 /**
- * Reads a file of a skill through a descriptor, after asking the kernel where that leads: what was judged is what is
- * read. A link is good where its target is. Throws `UnusableFile`.
+ * Reads a file of a skill through a descriptor whose real path the kernel reported: the file that was checked is the
+ * file that is read. A link is allowed if its target is. Throws `UnusableFile`.
  */
 export async function readSkillFile(folder: string, path: string, options: ReadOptions): Promise<SkillFile> {
   const { judge, signal, onPiece, takeBytes } = options;
@@ -41,14 +41,14 @@ export async function readSkillFile(folder: string, path: string, options: ReadO
     const stats = fstatSync(handle);
     const kind = kindOf(stats);
     if (kind !== "file")
-      throw new UnusableFile(kind === "directory" ? "it leads to a folder" : "it is not a regular file");
+      throw new UnusableFile(kind === "directory" ? "it points to a folder" : "it is not a regular file");
     takeBytes?.(stats.size);
     const file = inClauses(() => openFile(handle, path, signal));
     try {
       const sum = createHash("sha256");
       for (let at = 0; at < file.size;) {
         const piece = await file.read(at, PIECE_BYTES);
-        if (piece.length === 0) throw new UnusableFile("it became shorter while it was read");
+        if (piece.length === 0) throw new UnusableFile("it was truncated while being read");
         sum.update(piece);
         onPiece?.(piece);
         at += piece.length;
@@ -66,13 +66,13 @@ function inClauses<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const cause = (error as Error).cause ?? error; // openFile tells system errors in words of its own
+    const cause = (error as Error).cause ?? error; // openFile wraps system errors
     if (isSystemError(cause)) throw new UnusableFile(`it cannot be opened (${reasonOf(cause)})`, error);
     throw error;
   }
 }
 
-/** Of names, content and executable bits. The order of the files is part of it. */
+/** Covers names, contents, executable bits and the order of the files. */
 export function digestOf(files: readonly SkillFile[]): string {
   return hash(
     "sha256",

@@ -4,37 +4,37 @@ import type { SkillSource } from "../../contract/skills.ts";
 import { isInside } from "../../paths/inside.ts";
 import { judgePlace, judgeSensitivity } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
-import { openFolder, openHandle, realPathOf } from "../files/handle.ts";
-import { isSystemError, reasonOf } from "../files/system-error.ts";
+import { openFolder, openHandle, realPathOf } from "../system/handle.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
 import { readNames } from "./read-names.ts";
 import type { Names } from "./read-names.ts";
 import type { SkillPlace } from "./places.ts";
 import type { Judge } from "./skill-file.ts";
 
-/** A place that is there: `real` is where it leads. */
+/** An existing place, with its real path. */
 export interface OpenPlace extends SkillPlace {
   readonly real: string;
 }
 
 /** A folder with a SKILL.md in it. */
 export interface SkillFolder {
-  /** Of the folder. */
+  /** The folder's name. */
   readonly name: string;
   readonly source: SkillSource;
   readonly real: string;
-  /** SKILL.md as it is spelled there. */
+  /** The actual spelling of SKILL.md. */
   readonly skill_md: string;
-  /** Links may lead to folders in here. */
+  /** Links may lead to folders in this place. */
   readonly place: string;
   readonly judge: Judge;
 }
 
-/** One that may not be looked into. */
+/** A folder that may not be read. */
 export interface ClosedFolder extends Pick<SkillFolder, "name" | "source" | "real"> {
   readonly why: string;
 }
 
-/** What is looked at to find skills, in all places together. More is told, not read. */
+/** Limits of the search in all places together. Anything beyond is reported, not read. */
 // oxfmt-ignore
 const LIMITS = {
   entries_a_folder: 2_000,
@@ -45,13 +45,13 @@ const LIMITS = {
 interface WalkOptions {
   readonly workspace: Places;
   readonly signal: AbortSignal;
-  /** Where limits and errors are told, as sentences. */
+  /** Collects exceeded limits and errors, as sentences. */
   readonly problems: string[];
 }
 
 /**
- * The folders with a SKILL.md in these places: directly, or in folders of folders. Nothing is looked for below a skill.
- * Hidden folders and installed packages are skipped. Every folder is judged by where it really leads before it is listed.
+ * The folders with a SKILL.md in these places, directly or nested. Does not search inside a skill. Skips hidden folders
+ * and installed packages. Checks the real path of every folder before listing it.
  */
 export async function* findFolders(
   places: readonly OpenPlace[],
@@ -67,11 +67,11 @@ export async function* findFolders(
         options.signal.throwIfAborted();
         if (left-- === 0) {
           options.problems.push(
-            `More than ${LIMITS.folders} folders were found; "${name}" in "${next.real}" and those after it were not looked at`,
+            `More than ${LIMITS.folders} folders were found; "${name}" in "${next.real}" and those after it were skipped`,
           );
           return;
         }
-        if (left % 100 === 0) await new Promise((resolve) => setImmediate(resolve)); // others get their turn
+        if (left % 100 === 0) await new Promise((resolve) => setImmediate(resolve)); // yield to the event loop
         const within = kind === "link" && next.depth > 0 ? [place.real, next.real] : undefined;
         const found = lookInto(join(next.real, name), { name, place, within, options });
         if (found === undefined || seen.has(found.real)) continue;
@@ -99,26 +99,26 @@ function foldersAmong(names: Names): Names {
 interface LookOptions {
   readonly name: string;
   readonly place: OpenPlace;
-  /** It has to lead into one of these: a link in a collection of skills was made by its publisher. */
+  /** A link must lead into one of these: in a collection of skills, the publisher created it, not the user. */
   readonly within: readonly string[] | undefined;
   readonly options: WalkOptions;
 }
 
-/** Undefined where there is no folder. With `names`: it is not a skill, and skills may be below. */
+/** Undefined if the folder does not exist. With `names`: not a skill itself, but may contain skills. */
 function lookInto(
   path: string,
   { name, place, within, options: { workspace, problems } }: LookOptions,
 ): SkillFolder | ClosedFolder | Pick<Below, "real" | "names"> | undefined {
   const folder = realFolderOf(path);
   if (folder === undefined) return undefined;
-  // What tools can change counts as the workspace's, also where it was found through the person's own folder.
+  // Files that tools can change count as part of the workspace, even if found through the user's own folder.
   const source = isInRoots(folder.real, workspace) ? "project" : place.source;
   const about = { name, source, real: folder.real };
   if ("problem" in folder) return { ...about, why: folder.problem };
   const judge: Judge =
     source === "project" ? (real) => judgePlace(real, workspace)?.reason : (real) => judgeOwn(real, place, workspace);
   const isOut = within?.every((each) => !isInside(each, folder.real)) === true;
-  const closed = judge(folder.real) ?? (isOut ? "it is a link that leads outside the folder of skills" : undefined);
+  const closed = judge(folder.real) ?? (isOut ? "it is a link that points outside the skills folder" : undefined);
   if (closed !== undefined) return { ...about, why: closed };
   const names = listed(folder.real, path, problems);
   const skill_md = findSkillMd(names);
@@ -127,7 +127,7 @@ function lookInto(
 
 const SKILL_MD = "SKILL.md";
 
-/** Some publishers write it in lower case. */
+/** Some publishers write SKILL.md in lower case. */
 function findSkillMd(names: Names): string | undefined {
   const all = names.map(({ name }) => name).filter((name) => name.toLowerCase() === SKILL_MD.toLowerCase());
   return all.includes(SKILL_MD) ? SKILL_MD : all[0];
@@ -139,7 +139,7 @@ function listed(real: string, shown: string, problems: string[]): Names {
     fd = openFolder(real);
     if (realPathOf(fd) !== real) return [];
     const { names, more } = readNames(fd, LIMITS.entries_a_folder);
-    if (more) problems.push(`"${shown}" has more than ${LIMITS.entries_a_folder} entries; the rest was not looked at`);
+    if (more) problems.push(`"${shown}" has more than ${LIMITS.entries_a_folder} entries; the rest was skipped`);
     return names;
   } catch (error) {
     if (!isSystemError(error)) throw error;
@@ -150,7 +150,7 @@ function listed(real: string, shown: string, problems: string[]): Names {
   }
 }
 
-/** Undefined where there is no folder of that name. */
+/** Undefined if no folder of that name exists. */
 function realFolderOf(
   path: string,
 ): { readonly real: string } | { readonly real: string; readonly problem: string } | undefined {
@@ -175,16 +175,16 @@ function isInRoots(real: string, { roots }: Places): boolean {
 }
 
 /**
- * For the person's own skills, whose links may lead anywhere but into the workspace and to sensitive places. Their
- * folder itself may lie in one, for the runtime's configuration is closed to tools: so only names below it count.
+ * For the user's own skills, whose links may lead anywhere except into the workspace and to sensitive paths. Only names
+ * below the skills folder are checked, because the folder itself may be in the configuration, which is closed to tools.
  */
 function judgeOwn(real: string, place: OpenPlace, workspace: Places): string | undefined {
-  if (isInRoots(real, workspace)) return "it lies in the workspace, where tools can change it";
+  if (isInRoots(real, workspace)) return "it is in the workspace, where tools can change it";
   const asked = isInside(place.real, real) ? `/skills${real.slice(place.real.length)}` : real;
   return judgeSensitivity(asked, workspace)?.reason;
 }
 
-/** Undefined where there is no such place, which is the usual case. */
+/** Undefined if the place does not exist, which is the usual case. */
 export function openPlace(place: SkillPlace, workspace: Places): OpenPlace | { readonly problem: string } | undefined {
   const cannot = `Cannot look for skills in "${place.folder}"`;
   let fd: number;

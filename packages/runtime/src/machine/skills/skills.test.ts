@@ -8,7 +8,7 @@ import { NO_CHANGES } from "../../contract/command-changes.ts";
 import type { RunProgram, SkillIdentity } from "../../contract/skills.ts";
 import { createSkills } from "./skills.ts";
 
-test("skills are found in every place, the person's own before the project's", async () => {
+test("skills are found in every place, the user's own before the project's", async () => {
   const { skills } = await house({
     "home/.config/autonous/skills/one/SKILL.md": skillText("one"),
     "home/.agents/skills/two/SKILL.md": skillText("two"),
@@ -33,13 +33,13 @@ test("skills are found in every place, the person's own before the project's", a
   expect(index).toMatchObject({ broken: [], shadowed: [], problems: [] });
 });
 
-test("where there are no skills, the index is empty", async () => {
+test("without skills, the index is empty", async () => {
   const { skills } = await house({});
 
   expect(await skills.index()).toEqual({ skills: [], broken: [], shadowed: [], problems: [] });
 });
 
-test("the index has what a skill is and the hash of each file, and no body", async () => {
+test("the index has the metadata of a skill and the hash of each file, but no body", async () => {
   const { skills } = await house({
     "root/.agents/skills/pdf/SKILL.md": skillText(
       "pdf",
@@ -66,7 +66,7 @@ test("the index has what a skill is and the hash of each file, and no body", asy
   expect(JSON.stringify(skill)).not.toContain("Body of pdf");
 });
 
-test("the body is read on demand, of what is trusted only", async () => {
+test("the body is read on demand, and only of trusted skills", async () => {
   const files = { "root/.agents/skills/pdf/SKILL.md": skillText("pdf") };
   const { handle } = await house(files, { isTrusted: () => true });
   const { handle: untrusting } = await house(files);
@@ -77,12 +77,14 @@ test("the body is read on demand, of what is trusted only", async () => {
   });
   await expect(untrusting().read({ name: "pdf" })).rejects.toMatchObject({
     code: "ToolNotAllowed",
-    message: expect.stringMatching(/^Cannot read the skill "pdf": .* no person has trusted it as it is now$/) as string,
-    hint: "Have a person look at it and trust it: autonous policy trust",
+    message: expect.stringMatching(
+      /^Cannot read the skill "pdf": .* the user has not trusted its current content$/,
+    ) as string,
+    hint: "Ask the user to review and trust it: autonous policy trust",
   });
 });
 
-test("the first of a name wins, and the other is told and found by its source", async () => {
+test("the first skill of a name wins, and the other is reported and found by its source", async () => {
   const { skills, handle, path } = await house(
     {
       "home/.agents/skills/pdf/SKILL.md": skillText("pdf"),
@@ -101,7 +103,7 @@ test("the first of a name wins, and the other is told and found by its source", 
   expect((await handle().read({ name: "pdf", source: "project" })).skill.source).toBe("project");
 });
 
-test("a broken skill is listed with what is wrong, takes no name, and cannot be used", async () => {
+test("a broken skill is listed with its problems, reserves no name, and cannot be used", async () => {
   const { skills, handle } = await house({
     "home/.agents/skills/pdf/SKILL.md": "# nothing",
     "root/.agents/skills/pdf/SKILL.md": skillText("pdf"),
@@ -125,7 +127,7 @@ test("a broken skill is listed with what is wrong, takes no name, and cannot be 
   });
 });
 
-test.each(["none", "../pdf", "", "/etc", "a\0b"])("there is no skill %j", async (name) => {
+test.each(["none", "../pdf", "", "/etc", "a\0b"])("the skill %j is not found", async (name) => {
   const { handle } = await house({ "root/.agents/pdf/SKILL.md": skillText("pdf") });
 
   await expect(handle().read({ name })).rejects.toMatchObject({ code: "NotFound" });
@@ -134,10 +136,10 @@ test.each(["none", "../pdf", "", "/etc", "a\0b"])("there is no skill %j", async 
 // oxfmt-ignore
 const LINKED = [
   { title: "a skill that is a link out of the roots",    files: { "root/.agents/skills/out": "-> ../../../outside/out" },           broken: /outside the allowed roots/ },
-  { title: "a SKILL.md that is a link out of the roots", files: { "root/.agents/skills/out/SKILL.md": "-> ../../../../outside/out/SKILL.md" }, broken: /SKILL.md is not read: it leads outside/ },
-  { title: "a SKILL.md that is a link to a secret",      files: { "root/.agents/skills/out/SKILL.md": "-> ../../../id_rsa", "root/id_rsa": "key" }, broken: /closed to every tool/ },
-  { title: "a SKILL.md that is a folder",                files: { "root/.agents/skills/out/SKILL.md/": "" },                        broken: /leads to a folder/ },
-  { title: "a SKILL.md that leads nowhere",              files: { "root/.agents/skills/out/SKILL.md": "-> nowhere" },               broken: /cannot be opened/ },
+  { title: "a SKILL.md that is a link out of the roots", files: { "root/.agents/skills/out/SKILL.md": "-> ../../../../outside/out/SKILL.md" }, broken: /SKILL.md is not read: it points outside/ },
+  { title: "a SKILL.md that is a link to a secret",      files: { "root/.agents/skills/out/SKILL.md": "-> ../../../id_rsa", "root/id_rsa": "key" }, broken: /off limits to all tools/ },
+  { title: "a SKILL.md that is a folder",                files: { "root/.agents/skills/out/SKILL.md/": "" },                        broken: /points to a folder/ },
+  { title: "a SKILL.md that is a broken link",              files: { "root/.agents/skills/out/SKILL.md": "-> nowhere" },               broken: /cannot be opened/ },
 ];
 
 for (const { title, files, broken } of LINKED) {
@@ -152,7 +154,7 @@ for (const { title, files, broken } of LINKED) {
   });
 }
 
-test("a place that leads out of the roots is told and not looked into", async () => {
+test("a place that leads outside the roots is reported and not searched", async () => {
   const { skills } = await house({
     "outside/out/SKILL.md": skillText("out"),
     "root/.agents/skills": "-> ../../outside",
@@ -173,7 +175,7 @@ test("a link between places inside the roots is one skill, not two", async () =>
   expect(await skills.index()).toMatchObject({ skills: [{ name: "pdf" }], shadowed: [] });
 });
 
-test("files that may not be opened are left out, and told", async () => {
+test("files that may not be opened are left out and reported", async () => {
   const { skills, path } = await house({
     "outside/secret": "x",
     "root/.agents/skills/pdf/SKILL.md": skillText("pdf"),
@@ -190,13 +192,13 @@ test("files that may not be opened are left out, and told", async () => {
   expect(skill?.files.map((file) => file.path)).toEqual(["SKILL.md", "lib.sh", "scripts/inside.sh"]);
   expect(Object.fromEntries((skill?.left_out ?? []).map((each) => [each.path, each.why]))).toEqual({
     pipe: "it is not a regular file",
-    "scripts/folder": "it leads to a folder outside the folder of skills",
-    "scripts/out.sh": "it leads outside the allowed roots",
+    "scripts/folder": "it points to a folder outside the skills folder",
+    "scripts/out.sh": "it points outside the allowed roots",
     "server.pem": expect.stringMatching(/key file/) as string,
   });
 });
 
-test("a person's own skill may be a link to anywhere but the workspace, whose skills wait for trust", async () => {
+test("a user's own skill may be a link to anywhere except the workspace, whose skills need trust", async () => {
   const { skills } = await house({
     "dotfiles/pdf/SKILL.md": skillText("pdf"),
     "dotfiles/word.md": skillText("word"),
@@ -216,11 +218,11 @@ test("a person's own skill may be a link to anywhere but the workspace, whose sk
     { name: "word", source: "user", trusted: true },
   ]);
   expect(index.skills.at(-1)?.left_out).toEqual([
-    { path: "scripts/a.sh", why: "it lies in the workspace, where tools can change it" },
+    { path: "scripts/a.sh", why: "it is in the workspace, where tools can change it" },
   ]);
 });
 
-test("trust is asked for each content: a changed file, bit or name is another digest", async () => {
+test("trust is bound to the content: a changed file, executable bit or name changes the digest", async () => {
   const asked: SkillIdentity[] = [];
   const isTrusted = (skill: SkillIdentity): boolean => asked.push(skill) === 1;
   const { skills, path } = await house(
@@ -240,7 +242,7 @@ test("trust is asked for each content: a changed file, bit or name is another di
   expect(new Set(asked.map(({ digest }) => digest)).size).toBe(4);
 });
 
-test("what is over a limit is told, not read", async () => {
+test("content over a limit is reported, not read", async () => {
   const { skills, path } = await house({
     "root/.agents/skills/long/SKILL.md": `${skillText("long")}${"x".repeat(300_000)}`,
     "root/.agents/skills/large/SKILL.md": skillText("large"),
@@ -256,13 +258,13 @@ test("what is over a limit is told, not read", async () => {
 
   expect(index.skills.map(({ name, left_out }) => [name, left_out.length])).toEqual([["deep", 1]]);
   expect(index.broken.map(({ name, problems }) => [name, problems.join()])).toEqual([
-    ["large", "its files are over 32 MB"],
+    ["large", "its files exceed 32 MB"],
     ["long", expect.stringMatching(/300\d+ bytes, and at most 262144/)],
     ["many", "it has more than 500 files and folders"],
   ]);
 });
 
-test("there is an end to how many skills are read", async () => {
+test("the number of skills is limited", async () => {
   const { skills } = await house(
     Object.fromEntries(
       Array.from({ length: 230 }, (_, at) => [`root/.agents/skills/s${at}/SKILL.md`, skillText(`s${at}`)]),
@@ -285,8 +287,8 @@ const PDF = {
 const REFUSED = [
   { path: "scripts/none.py",            code: "NotFound",             says: /which are "scripts\/fill.sh"/ },
   { path: "scripts",                    code: "NotFound",             says: /which are/ },
-  { path: "run.sh",                     code: "InvalidArguments",     says: /does not lie in a folder "scripts"/ },
-  { path: "SKILL.md",                   code: "InvalidArguments",     says: /does not lie in a folder "scripts"/ },
+  { path: "run.sh",                     code: "InvalidArguments",     says: /is not in a "scripts" folder/ },
+  { path: "SKILL.md",                   code: "InvalidArguments",     says: /is not in a "scripts" folder/ },
   { path: "scripts/../run.sh",          code: "PathTraversalBlocked", says: /own "scripts" folder/ },
   { path: "scripts/../../../../x",      code: "PathTraversalBlocked", says: /own "scripts" folder/ },
   { path: "/bin/sh",                    code: "PathTraversalBlocked", says: /own "scripts" folder/ },
@@ -310,16 +312,16 @@ for (const { path, code, says } of REFUSED) {
   });
 }
 
-test("no script of a skill runs that nobody trusts", async () => {
+test("no script of an untrusted skill runs", async () => {
   const { handle } = await house(PDF);
 
   await expect(handle().openScript({ name: "pdf" }, { path: "scripts/fill.sh" })).rejects.toMatchObject({
     code: "ToolNotAllowed",
-    message: expect.stringMatching(/no person has trusted it/) as string,
+    message: expect.stringMatching(/the user has not trusted its current content/) as string,
   });
 });
 
-test("what runs is what was trusted: a copy that later changes of the skill do not reach", async () => {
+test("the trusted content runs: a copy that later changes of the skill do not affect", async () => {
   const { handle, path } = await house(PDF, { isTrusted: () => true });
   const seen: Record<string, string> = {};
   const run: RunProgram = async ({ run: command, cwd, writable }) => {
@@ -352,7 +354,7 @@ test("what runs is what was trusted: a copy that later changes of the skill do n
   expect(await readdir(join(path, "state/runs/run_1/skills"))).toEqual([]);
 });
 
-test("a skill that changes between being judged and being copied is not run", async () => {
+test("a skill that changes between check and copy is not run", async () => {
   const isTrusted = async ({ folder }: SkillIdentity): Promise<boolean> => {
     await writeFile(join(folder, "scripts/fill.sh"), "echo 2");
     return true;
@@ -365,7 +367,7 @@ test("a skill that changes between being judged and being copied is not run", as
   expect(await readdir(join(path, "state/runs/run_1/skills"))).toEqual([]);
 });
 
-test("a file that becomes a link out of the roots after it was judged is not copied", async () => {
+test("a file that becomes a link outside the roots after the check is not copied", async () => {
   const isTrusted = async ({ folder }: SkillIdentity): Promise<boolean> => {
     await rm(join(folder, "scripts"), { recursive: true });
     execFileSync("ln", ["-s", join(folder, "../../../../outside"), join(folder, "scripts")]);

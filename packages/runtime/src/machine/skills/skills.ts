@@ -13,22 +13,22 @@ import { findScript } from "./find-script.ts";
 export interface SkillsOptions {
   readonly workspace: Places;
   readonly cwd: string;
-  /** Left out: nothing that came with the workspace is trusted. */
+  /** Default: no skill of the workspace is trusted. */
   readonly isTrusted?: IsTrusted | undefined;
-  /** Default: this process's own. */
+  /** Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Skills {
-  /** Everything that is there, read again. */
+  /** Reads all skills again. */
   index(signal?: AbortSignal): Promise<SkillIndex>;
-  /** The real folder of the person's own skill that a real path lies in. */
+  /** The real folder of the user's own skill that contains a real path. */
   ownAround(real: string): Promise<string | undefined>;
   /** The handle of one call. */
   forCall(call: ScriptCall): ToolSkills;
 }
 
-/** Skills of a workspace and of the person who works in it. Reads nothing before it is asked. */
+/** Skills of a workspace and of its user. Reads nothing until a method is called. */
 export function createSkills(given: SkillsOptions): Skills {
   const { workspace, cwd, isTrusted = () => false, environment = process.env } = given;
   const { roots, home } = workspace;
@@ -67,7 +67,7 @@ function refuseUntrusted({ name, trusted }: SkillEntry, cannot: string): void {
   if (trusted) return;
   throw new ToolError(
     "ToolNotAllowed",
-    `${cannot}: the skill came with the workspace, and no person has trusted it as it is now`,
+    `${cannot}: the skill came with the workspace, and the user has not trusted its current content`,
     { skill: name, hint: TRUST_HINT },
   );
 }

@@ -4,25 +4,25 @@ import type { SkillEntry, SkillFile } from "../../contract/skills.ts";
 import { isInside } from "../../paths/inside.ts";
 import { HEAD_BYTES, isInScripts, isPythonModule, waysToRun } from "../../skills/interpreter.ts";
 import type { HowToRun } from "../../skills/interpreter.ts";
-import { openFolder, openHandle, realPathOf } from "../files/handle.ts";
-import { isSystemError, reasonOf } from "../files/system-error.ts";
+import { openFolder, openHandle, realPathOf } from "../system/handle.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
 import { readNames } from "./read-names.ts";
 import type { Names } from "./read-names.ts";
 import { readSkillFile, UnusableFile } from "./skill-file.ts";
 import type { Judge, ReadOptions } from "./skill-file.ts";
 import type { SkillFolder } from "./skill-folders.ts";
 
-/** What one skill may have. Published ones stay far below; a folder that is over this is something else. */
+/** Limits per skill. Published skills stay far below; a larger folder is not a skill. */
 // oxfmt-ignore
 const LIMITS = {
   skill_md_bytes: 262_144,
-  script_bytes:   262_144, // of a script, what is looked at to tell a module from a program
+  script_bytes:   262_144, // read from a script, to distinguish a module from a program
   files:          500,
   bytes:          33_554_432,
   depth:          12,
 } as const;
 
-/** What may still be read for all skills together, so that no workspace makes looking for them endless. */
+/** Remaining read budget for all skills together, so that no workspace can make the search endless. */
 export interface Budget {
   files: number;
   bytes: number;
@@ -37,13 +37,13 @@ export interface Runnable {
 export interface Survey {
   readonly skill_md: SkillFile;
   readonly text: Buffer;
-  /** SKILL.md, then the others in the order of their paths. */
+  /** SKILL.md, then the other files in path order. */
   readonly files: readonly SkillFile[];
   readonly scripts: readonly Runnable[];
   /** The paths of links that were followed. */
   readonly links: readonly string[];
   readonly left_out: SkillEntry["left_out"];
-  /** What was asked about its files, to be asked again when they are used. */
+  /** The access check for its files, repeated when they are used. */
   readonly judge: Judge;
 }
 
@@ -54,10 +54,10 @@ interface SurveyOptions {
 
 type Options = SurveyOptions & SkillFolder;
 
-/** All files together are more than is read. */
+/** The files together exceed the limit. */
 class TooMuch extends Error {}
 
-/** Everything in the folder of a skill, by its real path: hashed, bounded, nothing opened that may not be. */
+/** Lists and hashes the files in a skill's folder, by real path, within limits. Opens only permitted files. */
 export async function surveySkill(
   folder: SkillFolder,
   options: SurveyOptions,
@@ -126,22 +126,22 @@ async function readFiles({ paths, links, left_out }: Omit<Listed, "problem">, op
 }
 
 /**
- * Links among a skill's files may lead to files of the place that it was found in, and to those beside a SKILL.md that is
- * itself a link to a folder of the same name elsewhere, as people do who keep their own files in one repository. All else
- * would let a skill give out any file of its user.
+ * Links among a skill's files may lead to files in the place where the skill was found. If SKILL.md is itself a link
+ * into a folder of the same name elsewhere, as with dotfiles kept in one repository, links may also lead to files
+ * beside its target. Any other link could expose arbitrary files of the user.
  */
 function judgeFiles({ name, source, place, real: top, judge }: SkillFolder, skill_md: string): Judge {
-  if (source === "project") return judge; // it stays inside the roots, which tools read anyway
+  if (source === "project") return judge; // stays inside the roots, which tools can read anyway
   const beside = dirname(skill_md);
   const isSkill = basename(beside) === name && basename(skill_md).toLowerCase() === "skill.md";
   const folders = [top, place, ...(isSkill ? [beside] : [])];
   return (real) => {
     const isIn = real === skill_md || folders.some((folder) => isInside(folder, real));
-    return judge(real) ?? (isIn ? undefined : "it leads outside the folder of skills");
+    return judge(real) ?? (isIn ? undefined : "it points outside the skills folder");
   };
 }
 
-/** Keeps the beginning of a file. */
+/** Stores the beginning of a file. */
 class FileStart {
   readonly #pieces: Buffer[] = [];
   #left: number = LIMITS.script_bytes;
@@ -166,8 +166,8 @@ function bytesTaker(budget: Budget): (bytes: number) => void {
   let left: number = LIMITS.bytes;
   return (bytes) => {
     left -= bytes;
-    if (left < 0) throw new TooMuch(`its files are over ${LIMITS.bytes >> 20} MB`);
-    if (bytes > budget.bytes) throw new TooMuch("the files of all skills together are over what is read");
+    if (left < 0) throw new TooMuch(`its files exceed ${LIMITS.bytes >> 20} MB`);
+    if (bytes > budget.bytes) throw new TooMuch("the files of all skills together exceed the limit");
     budget.bytes -= bytes;
   };
 }
@@ -180,13 +180,13 @@ interface Listed {
 }
 
 interface Subfolder {
-  /** With a "/" at its end, or empty. */
+  /** Ends with "/", or is empty. */
   readonly below: string;
   readonly real: string;
   readonly depth: number;
 }
 
-/** Names first: how many there are is known before anything is read. */
+/** Lists names first, so that the number of files is known before any is read. */
 function listFiles(options: Options): Listed {
   const { budget, real } = options;
   const paths: string[] = [];
@@ -211,22 +211,22 @@ function listFiles(options: Options): Listed {
       else if (kind === "directory" || target !== undefined) {
         if (depth < LIMITS.depth)
           folders.push({ below: `${path}/`, real: target ?? join(next.real, name), depth: depth + 1 });
-        else left_out.push({ path, why: "it lies too deep" });
+        else left_out.push({ path, why: "it is nested too deep" });
       } else if (kind === "other") left_out.push({ path, why: "it is not a regular file" });
       else paths.push(path);
     }
     if (paths.length + folders.length > LIMITS.files || (entries.more && budget.files > 0)) {
       return { paths, links, left_out, problem: `it has more than ${LIMITS.files} files and folders` };
     }
-    if (entries.more) return { paths, links, left_out, problem: "all skills together have more files than are read" };
+    if (entries.more) return { paths, links, left_out, problem: "all skills together exceed the file limit" };
   }
-  // By code units, which is the same wherever the digest is made.
+  // By code units, so that the digest is the same on every machine.
   return { paths: paths.sort((one, other) => (one < other ? -1 : 1)), links, left_out };
 }
 
 /**
- * Where a link to a folder leads, if that may be part of the skill: it stays in the place that the skill was found in,
- * and is followed once, so that links in a circle end. Undefined: no folder; a file is judged when it is read.
+ * The target of a link to a folder, if it may be part of the skill: inside the place where the skill was found, and
+ * followed only once, so that link cycles end. Undefined if it is not a folder; files are checked when they are read.
  */
 function linkedFolder(
   path: string,
@@ -237,7 +237,7 @@ function linkedFolder(
   try {
     fd = openHandle(path);
   } catch (error) {
-    if (isSystemError(error)) return undefined; // reading it says why
+    if (isSystemError(error)) return undefined; // reading it reports why
     throw error;
   }
   try {
@@ -246,9 +246,9 @@ function linkedFolder(
     const closed = judge(real);
     if (closed !== undefined) return { why: closed };
     if (!isInside(place, real) && !isInside(top, real))
-      return { why: "it leads to a folder outside the folder of skills" };
+      return { why: "it points to a folder outside the skills folder" };
     if (isInside(real, from) || followed.has(real))
-      return { why: "it leads to a folder that is part of the skill already" };
+      return { why: "it points to a folder that is already part of the skill" };
     followed.add(real);
     return real;
   } finally {
@@ -268,7 +268,7 @@ function listFolder(
     throw error;
   }
   try {
-    if (realPathOf(fd) !== wanted) return { why: "it leads elsewhere than when it was found" };
+    if (realPathOf(fd) !== wanted) return { why: "its real path changed since it was found" };
     return readNames(fd, most);
   } finally {
     closeSync(fd);

@@ -3,32 +3,32 @@ import type { Dirent, Stats } from "node:fs";
 import { join } from "node:path";
 import { isBinding } from "./bind-folder.ts";
 
-/** missing, or without content of ours (`unused`), or with some. */
+/** `unused`: exists, but contains no state. */
 type FolderUse = "missing" | "unused" | "used";
 
 export type Examined = { readonly use: FolderUse } | { readonly problem: string };
 
 /**
- * The folders of a state folder besides the runs. We open files in them by names that others can guess, so that a link among
- * them would lead our reads and writes elsewhere.
+ * The subfolders of a state folder, except the runs. Their file names are predictable, so a link among them would
+ * redirect reads and writes.
  */
 // oxfmt-ignore
 export const STATE_FOLDERS = ["undo", "sandbox", "background", "locks", "logs", "pruned", "open-approvals", "open-runs", "running"] as const;
 
-/** In a folder that others may have filled, the runs are looked at too: there may be many of them. */
+/** In a folder that others may have written to, the runs are checked too, although they may be many. */
 const ALSO_RUNS = [...STATE_FOLDERS, "runs"];
 
 const OTHERS_WRITE = 0o022;
-const OTHER_PLACE = "name another folder with --state-dir or AUTONOUS_STATE_DIR";
+const OTHER_PLACE = "set another folder with --state-dir or AUTONOUS_STATE_DIR";
 
 /**
- * Whether a folder can be this user's state: a real folder, owned by the user, writable by no one else, with no link in
- * it where we open things. Looks at names, owners and modes only; reads no content and changes nothing.
+ * Whether a folder can be this user's state: a real folder, owned by the user, writable by no one else, without links
+ * where the runtime opens files. Checks names, owners and modes only; reads no content and changes nothing.
  */
 export function examineFolder(path: string, { thorough }: { readonly thorough: boolean }): Examined {
   const stats = lstat(path);
   if (stats === undefined) return { use: "missing" };
-  if (typeof stats === "string") return { problem: `it cannot be looked at (${stats}); ${OTHER_PLACE}` };
+  if (typeof stats === "string") return { problem: `it cannot be read (${stats}); ${OTHER_PLACE}` };
   const owned = problemOfOwner(stats);
   if (owned !== undefined) return { problem: owned };
   const entries = entriesOf(path);
@@ -44,11 +44,11 @@ export function examineFolder(path: string, { thorough }: { readonly thorough: b
   return links.length === 0 ? { use: "used" } : linkProblem(links);
 }
 
-/** Of the user's state directory, in which the automatic folders are made: whoever writes there writes them. */
+/** Checks the user's state directory, which contains the automatic folders: who can write to it can replace them. */
 export function problemOfParent(path: string): string | undefined {
   const stats = lstat(path);
   if (stats === undefined) return undefined;
-  const why = typeof stats === "string" ? `cannot be looked at (${stats})` : problemOfSharing(stats);
+  const why = typeof stats === "string" ? `cannot be read (${stats})` : problemOfSharing(stats);
   return why === undefined ? undefined : `"${path}" ${why}; set XDG_STATE_HOME to a folder of your own`;
 }
 
@@ -56,10 +56,10 @@ function problemOfSharing(stats: Stats): string | undefined {
   if (!stats.isDirectory()) return "is not a folder";
   if (stats.uid !== process.getuid?.()) return `belongs to user ${stats.uid}`;
   const mode = stats.mode & 0o777;
-  return (mode & OTHERS_WRITE) === 0 ? undefined : `can be written by other users (mode ${mode.toString(8)})`;
+  return (mode & OTHERS_WRITE) === 0 ? undefined : `is writable by other users (mode ${mode.toString(8)})`;
 }
 
-/** For a folder that has to be the user's own, whatever is in it. */
+/** Checks that a folder belongs to the user, independent of its content. */
 function problemOfOwner(stats: Stats): string | undefined {
   if (stats.isSymbolicLink()) return `it is a link; remove the link, or ${OTHER_PLACE}`;
   if (!stats.isDirectory()) return `it is not a folder; move it away, or ${OTHER_PLACE}`;
@@ -75,7 +75,9 @@ function linked(entries: readonly Dirent[]): Examined {
 
 function linkProblem(links: readonly string[]): Examined {
   const [first = ""] = links;
-  return { problem: `${JSON.stringify(first)} in it is a link, which we never make; remove it, or ${OTHER_PLACE}` };
+  return {
+    problem: `${JSON.stringify(first)} in it is a link, which Autonous never creates; remove it, or ${OTHER_PLACE}`,
+  };
 }
 
 function isLink(entry: Dirent): boolean {

@@ -55,7 +55,7 @@ test("a link, a submodule and a repository around the repository count; a folder
   git(join(path, "outer"), "submodule", "add", "-q", join(path, "other"), ".state");
   symlinkSync("/etc", join(path, "outer/linked"));
   git(join(path, "outer"), "add", "linked");
-  git(join(path, "outer/inner"), "init", "-q"); // a repository of its own, in which nothing is tracked
+  git(join(path, "outer/inner"), "init", "-q"); // a separate repository without tracked files
 
   expect(tracked(join(path, "outer/inner/.agent"))).toBe("inner/.agent/x");
   expect(tracked(join(path, "outer/.state"))).toBe(".git");
@@ -82,7 +82,7 @@ test("a linked worktree has its own index; one that cannot be read is unknown", 
   expect(tracked(join(path, "main/.agent"))).toBe("unknown");
 });
 
-test("an index that is a pipe, a device or a folder is unknown, and nothing waits for it", async () => {
+test("an index that is a pipe, a device or a folder is unknown, and does not block", async () => {
   const { path } = await scratchFolder();
   git(path, "init", "-q");
   const index = join(path, ".git/index");

@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
-import { readRegular } from "../files/read-regular.ts";
+import { readRegular } from "../system/read-regular.ts";
 import { parseIndex } from "../git/index-file.ts";
-import { decodeKey } from "../search/keys.ts";
+import { decodeKey } from "../system/keys.ts";
 
-/** The folders above (or at) a path that are work trees of git, innermost first, by their `.git`. */
+/** The git work trees at or above a path, innermost first, recognized by their `.git`. */
 export function workTreesAbove(path: string): readonly string[] {
   const found: string[] = [];
   for (let folder = path; ; folder = dirname(folder)) {
@@ -14,8 +14,8 @@ export function workTreesAbove(path: string): readonly string[] {
 }
 
 /**
- * A file below the folder that a repository around it tracks, "unknown" where an index cannot be read, else undefined.
- * What git tracks it writes at a checkout or a pull, ignored or not, so it is not ours. Git itself is not asked: its
+ * A file below the folder that a surrounding repository tracks, "unknown" if an index cannot be read, else undefined.
+ * Git overwrites tracked files at a checkout or pull, even ignored ones, so they cannot be state. Does not run git: its
  * configuration comes with the repository and can start programs.
  */
 export function trackedIn(folder: string, workTrees: readonly string[]): string | undefined {
@@ -32,7 +32,7 @@ export function trackedIn(folder: string, workTrees: readonly string[]): string 
   return undefined;
 }
 
-/** Some file systems do not tell cases apart. */
+/** Some file systems are case-insensitive. */
 function fold(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
@@ -41,18 +41,18 @@ function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    return false; // not a folder, or closed to us: git does not find a repository there either
+    return false; // not a folder, or not accessible: git does not find a repository there either
   }
 }
 
-/** The index, and those that it shares entries with. None where nothing was ever added. */
+/** The index, and the shared indexes it refers to. Empty if nothing was ever added. */
 function indexesOf(tree: string): readonly string[] {
   const folder = gitFolder(join(tree, ".git"));
   const names = namesIn(folder).filter((name) => name === "index" || name.startsWith("sharedindex."));
   return names.map((name) => join(folder, name));
 }
 
-/** `.git` is a folder, or a file that names one: in a worktree and a submodule. */
+/** `.git` is a folder, or, in a worktree or submodule, a file that points to one. */
 function gitFolder(path: string): string {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats?.isFile() !== true) return path;
@@ -69,7 +69,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** A million files take some 100 MiB. */
+/** The index of a million files has about 100 MiB. */
 const MOST_BYTES = 1 << 30;
 
 function readWhole(path: string): Buffer | undefined {
@@ -80,7 +80,7 @@ function readWhole(path: string): Buffer | undefined {
   }
 }
 
-/** Every name in an index of git; undefined where it is not one. */
+/** All names in a git index; undefined if it is not a valid one. */
 function readIndex(path: string): string[] | undefined {
   const bytes = readWhole(path);
   const names = bytes === undefined ? undefined : parseIndex(bytes)?.names();

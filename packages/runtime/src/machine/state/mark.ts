@@ -1,14 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { chmodSync, constants, linkSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readRegular } from "../files/read-regular.ts";
+import { readRegular } from "../system/read-regular.ts";
 
-/** The file in a state folder that says whose it is. */
+/** The file in a state folder that identifies its owner. */
 export const MARK_FILE = "mark";
 
 const KEY_BYTES = 32;
 
-/** The name under which a mark is written before it gets its own: see `writeAside`. */
+/** The temporary name of a mark while it is written: see `writeAside`. */
 const IN_PROGRESS = new RegExp(`^${MARK_FILE}\\.\\d+\\.[0-9a-f]{8}$`);
 
 export function isMarkInProgress(name: string): boolean {
@@ -16,9 +16,9 @@ export function isMarkInProgress(name: string): boolean {
 }
 
 /**
- * A state folder in a place that others may fill (a workspace, a repository) is bound to this user, this machine and
- * this very folder: its mark is a MAC over what tells the folder from every other one, under a key that is kept in the
- * user's state directory. A folder that came from elsewhere has no valid mark, nor has a copy of a marked one.
+ * A state folder where others may write (a workspace, a repository) is bound to this user, this machine and this
+ * folder: its mark is a MAC over the folder's identity, with a key from the user's state directory. A folder that came
+ * from elsewhere has no valid mark, nor has a copy of a marked folder.
  */
 export function hasMark(folder: string, keyFile: string): boolean {
   const key = readKey(keyFile);
@@ -29,7 +29,7 @@ export function hasMark(folder: string, keyFile: string): boolean {
   return said.length === wanted.length && timingSafeEqual(said, wanted);
 }
 
-/** Binds the folder. Several who do so at once write the same. */
+/** Binds the folder. Concurrent calls write the same mark. */
 export function writeMark(folder: string, keyFile: string): void {
   const key = readKey(keyFile) ?? makeKey(keyFile);
   letTimesDiffer(folder);
@@ -37,10 +37,10 @@ export function writeMark(folder: string, keyFile: string): void {
   writeAside(path, `${markOf(folder, key).toString("hex")}\n`, (temporary) => renameSync(temporary, path));
 }
 
-/** Device numbers change at a boot; the time of birth tells a folder from a later one that got its inode number. */
+/** Device numbers change at a boot. The birth time distinguishes a folder from a later one with the same inode. */
 function markOf(folder: string, key: Buffer): Buffer {
   const { ino, birthtimeNs, ctimeNs, uid } = statSync(folder, { bigint: true });
-  // Where the system does not know the time of birth it gives that of the last change, which says nothing.
+  // A system without birth times reports the ctime instead, which is useless here.
   const born = birthtimeNs === ctimeNs ? 0n : birthtimeNs;
   const identity = [folder, uid, ino, born, machineId()].map(String);
   return createHmac("sha256", key).update(JSON.stringify(identity)).digest();
@@ -49,7 +49,7 @@ function markOf(folder: string, key: Buffer): Buffer {
 const TRIES = 20;
 const TICK_MS = 3;
 
-/** A folder that was made in this tick of the kernel's clock looks as if its time of birth were not known. */
+/** In a folder created in the current clock tick, birth time and ctime are equal, as if the former were unknown. */
 function letTimesDiffer(folder: string): void {
   for (let tries = 0; tries < TRIES; tries++) {
     const { birthtimeNs, ctimeNs, mode } = statSync(folder, { bigint: true });
@@ -59,7 +59,7 @@ function letTimesDiffer(folder: string): void {
   }
 }
 
-/** Empty where the system has none, as in some containers: there the key and the folder have to do. */
+/** Empty if the system has none, as in some containers: then the key and the folder identity must suffice. */
 function machineId(): string {
   return readSmall("/etc/machine-id")?.toString("latin1").trim() ?? "";
 }
@@ -69,7 +69,7 @@ function readKey(keyFile: string): Buffer | undefined {
   return key?.length === KEY_BYTES ? key : undefined;
 }
 
-/** Made whole or not at all: of two who make it at once, both get the one that came first. */
+/** Created atomically: if two processes create it at once, both get the first one. */
 function makeKey(keyFile: string): Buffer {
   mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
   writeAside(keyFile, randomBytes(KEY_BYTES), (temporary) => {
@@ -98,7 +98,7 @@ function writeAside(path: string, content: string | Buffer, place: (temporary: s
 
 const SMALL_BYTES = 4096;
 
-/** A regular file that is not large, and no link. */
+/** Reads a small regular file; links are not followed. */
 function readSmall(path: string): Buffer | undefined {
   try {
     return readRegular(path, SMALL_BYTES, constants.O_NOFOLLOW);

@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { STATE_FOLDERS } from "./examine-folder.ts";
 import { readOwnText } from "../../own-files/read-own-file.ts";
 
-/** What a state folder holds. `config.json` and `skills` beside it are the project's own, and stay with it. */
+/** Names in a state folder. `config.json` and `skills` beside them belong to the project and are not moved. */
 // oxfmt-ignore
 const STATE_NAMES: ReadonlySet<string> = new Set([
   "runs", ...STATE_FOLDERS, "grants.json", "cursor.key", "http.token", "serve.lock", "serve.pid", "upkeep.lock",
 ]);
 
-/** The database has files beside it: its log, and copies that a migration kept. */
+/** The database has companion files: its log, and copies made by a migration. */
 const DATABASE = "autonous.db";
 
-/** No folder, or one that this user cannot read: a link that leads into itself, or closed to us. */
+/** Not a folder, or not readable by this user: for example a link loop. */
 const NO_FOLDER: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
-/** The names in a folder that are state of ours. None where there is no such folder: then no state of this user is there. */
+/** The names in a folder that are Autonous state. Empty if the folder does not exist or cannot be read. */
 export function stateNamesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter((name) => STATE_NAMES.has(name) || name.startsWith(DATABASE));
@@ -28,15 +28,15 @@ export function stateNamesIn(folder: string): readonly string[] {
 /** Recreated when needed: only `doctor` leaves them in a folder in which nothing was ever recorded. */
 const REMADE: ReadonlySet<string> = new Set(["sandbox", "locks", "running"]);
 
-/** Whether something in a folder would be lost with it. */
+/** Whether removing the folder would lose data. */
 export function hasState(folder: string): boolean {
   return stateNamesIn(folder).some((name) => !REMADE.has(name));
 }
 
-/** Says in the new folder that a move is under way, and from where: one that was cut short is resumed. */
+/** Marks a move in progress in the new folder, with its source: an interrupted move is resumed. */
 const MOVING_FILE = "moving";
 
-/** Moves state, name by name; each is moved whole or not at all, and nothing is overwritten. */
+/** Moves state name by name, each atomically, without overwriting. */
 export function moveState(from: string, to: string): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   writeFileSync(join(to, MOVING_FILE), from, { mode: 0o600 });

@@ -6,29 +6,29 @@ import { foldPath } from "../../policy/fold-name.ts";
 import { compilePlaces } from "../../policy/places.ts";
 import { RUN_LATER } from "../../policy/run-later.ts";
 import { isCacheAmong, isNamed } from "../sandbox/named-places.ts";
-import { isSystemError } from "../files/system-error.ts";
-import { decodeKey } from "../search/keys.ts";
-import { childrenIn } from "./list-folder.ts";
-import { joinKey } from "./tree-entry.ts";
-import type { Place, TreeFolder } from "./tree-entry.ts";
+import { isSystemError } from "../system/system-error.ts";
+import { decodeKey } from "../system/keys.ts";
+import { childrenIn } from "../tree/list-folder.ts";
+import { joinKey } from "../tree/tree-entry.ts";
+import type { Place, TreeFolder } from "../tree/tree-entry.ts";
 
 const laterPlaces = compilePlaces(RUN_LATER);
 
-/** Folders with which a place of a file that runs later may begin, e.g. `.vscode` of `.vscode/tasks.json`. */
+/** First folder names of run-later places, e.g. `.vscode` of `.vscode/tasks.json`. */
 const TELLING = new Set(RUN_LATER.flatMap(({ paths }) => paths.map((path) => path.replace(/\/.*/s, "").toLowerCase())));
 
-/** Looked into before all else, and whatever git ignores. */
+/** Such folders are scanned first, even where git ignores them. */
 export function mayHoldLater(real: string, { git_places = [] }: Pick<WorkspaceContext, "git_places">): boolean {
   const folded = foldPath(real.slice(real.lastIndexOf("/") + 1));
   return TELLING.has(folded) || folded.endsWith(".git") || git_places.some(({ path }) => isInside(real, path));
 }
 
-/** Whether a folder is one of packages that this program loads: large, and read-only for commands in a sandbox. */
+/** Whether a folder contains packages that this program loads: large, and read-only for commands in a sandbox. */
 export function isLoadedPackages(real: string, { git_places = [] }: Pick<WorkspaceContext, "git_places">): boolean {
   return git_places.some(({ path, is_packages }) => is_packages === true && path === real);
 }
 
-/** Caches in such a folder, which commands may write to, by key. */
+/** Keys of the caches in such a folder. Commands may write to them. */
 export function cachesInPackages(key: string, workspace: Pick<WorkspaceContext, "git_places">): readonly string[] {
   try {
     return childrenIn(key)
@@ -36,12 +36,12 @@ export function cachesInPackages(key: string, workspace: Pick<WorkspaceContext, 
       .map(({ name }) => joinKey(key, name))
       .filter((cache) => isCacheAmong(decodeKey(cache), workspace));
   } catch (error) {
-    if (isSystemError(error)) return []; // gone, or not to be listed by us and so not by a command
+    if (isSystemError(error)) return []; // gone, or not readable for us and so not for a command
     throw error;
   }
 }
 
-/** The last names of what git's configuration names, folded. Remembered: the same list always has the same. */
+/** Case-folded base names of the paths in git's configuration, cached per list. */
 const namesByPlaces = new WeakMap<GitPlaces, ReadonlySet<string>>();
 
 function isNamedByGit(folded: string, { git_places }: Pick<WorkspaceContext, "git_places">): boolean {
@@ -52,14 +52,14 @@ function isNamedByGit(folded: string, { git_places }: Pick<WorkspaceContext, "gi
   return names.has(folded);
 }
 
-/** Whether all that lies in a folder runs later. A name that means nothing tells. */
+/** Whether everything in a folder runs later. Tested with a name that has no meaning of its own. */
 export function isLaterFolder(real: string, workspace: WorkspaceContext): boolean {
   return isLaterHere(`${real}/-`, workspace);
 }
 
 /**
- * Whether a command may not make or change it. Among packages that is so of repositories and of what git's configuration
- * names: a sandbox leaves all else there writable, so that package managers work, and no program looks for it there.
+ * Whether a command may not make or change it. Inside package folders this holds only for repositories and for paths in
+ * git's configuration: a sandbox leaves the rest writable, so that package managers work, and no program runs it.
  */
 function isLaterHere(real: string, workspace: WorkspaceContext): boolean {
   const place = findLaterPlace(real, workspace);
@@ -67,7 +67,7 @@ function isLaterHere(real: string, workspace: WorkspaceContext): boolean {
   return place.telling.endsWith(".git") || isNamed(real, workspace);
 }
 
-/** Asked for every file of the workspace: only a suspicious name costs more than a look at the name. */
+/** Called for every file of the workspace, so only suspicious names take the slow path. */
 export function placeOf(
   { real, isLater }: Pick<TreeFolder, "real" | "isLater">,
   name: string,
@@ -81,7 +81,7 @@ export function placeOf(
   return isLaterHere(path, workspace) ? "later" : undefined;
 }
 
-/** What may follow a name in the place of a file that runs later: `.vscode` is followed by `tasks.json`, by `mcp.json` … */
+/** Names that may follow a name in a run-later place: `.vscode` is followed by `tasks.json`, `mcp.json` … */
 const FOLLOWING = new Map<string, Set<string>>();
 for (const path of RUN_LATER.flatMap(({ paths }) => paths)) {
   const names = path.toLowerCase().split("/");
@@ -91,10 +91,10 @@ for (const path of RUN_LATER.flatMap(({ paths }) => paths)) {
   }
 }
 
-/** Why something that runs later would be looked for behind a link: it stands in the place of a folder then. */
+/** Why programs would look for a run-later file behind a link: the link has the name of a folder of such files. */
 export function laterBehind(real: string, workspace: WorkspaceContext): string | undefined {
   const name = foldPath(real.slice(real.lastIndexOf("/") + 1));
-  // Anywhere in a repository's own folder there may be another one's.
+  // A `.git` folder may contain further repositories at any depth.
   const following = [...(FOLLOWING.get(name) ?? []), "hooks"];
   for (const rest of following) {
     const path = `${real}/${rest}`;
@@ -103,7 +103,7 @@ export function laterBehind(real: string, workspace: WorkspaceContext): string |
   return workspace.git_places?.find(({ path }) => isInside(real, path))?.why;
 }
 
-/** What git keeps for itself, by content: undone with the rest, and of no use to a reader. */
+/** Git's content-addressed storage: undone with the rest, and not useful in a list of changes. */
 const STORE = /(?:^|\/)(?:[^/]*\.git|\.git\/.*)\/(?:objects|lfs|annex)\//s;
 
 export function isInStore(real: string): boolean {

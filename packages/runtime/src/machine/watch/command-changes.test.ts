@@ -18,7 +18,7 @@ const FILES = { "a.txt": "a\n", "b.txt": "b\n", "src/c.txt": "c\n", "src/deep/d.
 const COMMANDS = [
   { title: "nothing", script: "cat a.txt src/*.txt; ls -laR", files: [] },
   { title: "a file made in new folders", script: "mkdir -p x/y && echo n > x/y/n.txt", files: ["added x/y/n.txt"] },
-  { title: "a file written anew in its place", script: "echo longer > a.txt", files: ["changed a.txt"] },
+  { title: "a file overwritten in place", script: "echo longer > a.txt", files: ["changed a.txt"] },
   { title: "a file edited by sed", script: "sed -i s/a/z/ a.txt", files: ["changed a.txt"] },
   { title: "a file removed", script: "rm a.txt", files: ["removed a.txt"] },
   { title: "a folder removed", script: "rm -rf src", files: ["removed src/c.txt", "removed src/deep/d.txt"] },
@@ -47,10 +47,10 @@ const COMMANDS = [
   },
   { title: "a hard link", script: "ln a.txt h.txt", files: ["added h.txt"] },
   { title: "a mode", script: "chmod 700 run.sh", files: ["mode run.sh"] },
-  { title: "a file that nobody may read", script: "echo x > a.txt; chmod 000 a.txt", files: ["changed a.txt"] },
+  { title: "a file that no one may read", script: "echo x > a.txt; chmod 000 a.txt", files: ["changed a.txt"] },
   { title: "modes of folders", script: "chmod 700 src; chmod 555 src/deep", files: ["mode src/", "mode src/deep/"] },
   {
-    title: "a folder that nobody may enter",
+    title: "a folder that no one may enter",
     script: "echo x > src/c.txt; rm src/deep/d.txt; chmod 000 src/deep src",
     files: ["mode src/", "changed src/c.txt", "mode src/deep/", "removed src/deep/d.txt"],
   },
@@ -196,8 +196,8 @@ const LIMITS = [
     undoable: ["small.txt"],
     why: /had 20 bytes.*at most 10/,
   },
-  { title: "more files than are kept", limits: { keep_files: 1 }, undoable: 1, why: /within the bounds/ },
-  { title: "more bytes than are kept", limits: { call_bytes: 22 }, undoable: 1, why: /within the bounds/ },
+  { title: "more files than are kept", limits: { keep_files: 1 }, undoable: 1, why: /was not stored: limit reached/ },
+  { title: "more bytes than are kept", limits: { call_bytes: 22 }, undoable: 1, why: /was not stored: limit reached/ },
 ] as const;
 
 for (const { title, limits, undoable, why } of LIMITS) {
@@ -300,7 +300,7 @@ const PLANTED = [
   { title: "a file that git ignores", script: "mkdir .vscode; echo '{}' > .vscode/tasks.json; echo evil > .envrc", taken: ["removed .envrc", "removed .vscode/tasks.json"] },
   { title: "CI",                      script: "echo evil > .github/workflows/b.yml; sed -i s/on/no/ .github/workflows/a.yml", taken: ["removed .github/workflows/b.yml", "restored .github/workflows/a.yml"] },
   { title: "a name in another case",  script: "mkdir -p .GitHub/Workflows; echo e > .GitHub/Workflows/x.yml", taken: ["removed .GitHub/Workflows/x.yml"] },
-  { title: "a name that is no text",  script: "mkdir -p .husky; echo e > $'.husky/\\xff'",            taken: ["removed .husky/\ufffd"] },
+  { title: "a name that is not text", script: "mkdir -p .husky; echo e > $'.husky/\\xff'",            taken: ["removed .husky/\ufffd"] },
   { title: "a folder of no text",     script: "echo e >> $'\\xff/.npmrc'",                            taken: ["restored \ufffd/.npmrc"] },
   { title: "a start file",            script: "echo evil > .bashrc; echo fine > fine.txt; rm fine.txt", taken: ["removed .bashrc"] },
   { title: "a link to a folder of such files", script: "mkdir p; echo '{}' > p/tasks.json; ln -s p .vscode; ln -s ../p .git/modules; rm -r p", taken: ["removed .git/modules", "removed .vscode"] },
@@ -310,7 +310,7 @@ const PLANTED = [
 ] as const;
 
 for (const { title, script, taken } of PLANTED) {
-  test(`what a command may not make or change unasked is taken back at once: ${title}`, async () => {
+  test(`what a command may not make or change without approval is reverted at once: ${title}`, async () => {
     const { make, root, run, names, read } = await scratchWatch();
     execFileSync("git", ["init", "-q"], { cwd: root, env: ENVIRONMENT });
     await make({
@@ -383,7 +383,7 @@ test("undo does not remove a key that may be one that was elsewhere before the c
   const changes = await run("cat server.key > moved.pem; rm server.key; echo b > b.txt");
 
   expect(told(changes)).toEqual(["added b.txt", "added moved.pem (stays)", "removed server.key (stays)"]);
-  expect((await undo(changes.undo_id)).error?.message).toMatch(/"moved.pem" \(it is closed/);
+  expect((await undo(changes.undo_id)).error?.message).toMatch(/"moved.pem" \(it is off limits/);
   expect(read("moved.pem")).toBe("secret");
 });
 
@@ -527,7 +527,7 @@ test("undo refuses where a file changed since the command", async () => {
   const { make, run, undo, root } = await scratchWatch();
   await make(FILES);
   const { undo_id } = await run("echo x > a.txt; echo y > b.txt");
-  writeFileSync(join(root, "a.txt"), "somebody else's");
+  writeFileSync(join(root, "a.txt"), "another program's");
 
   expect((await undo(undo_id)).error).toMatchObject({ code: "Stale" });
 });
@@ -560,7 +560,7 @@ test("a file that another call changes meanwhile is that call's, also one that r
   expect(read(".npmrc")).toBe("edited");
 });
 
-test("of two commands at once the first to end tells of a change, and both say that they overlapped", async () => {
+test("of two parallel commands the first to end reports a change, and both report that they overlapped", async () => {
   const { before, root } = await scratchWatch();
   const one = await before();
   const two = await before();
@@ -573,7 +573,7 @@ test("of two commands at once the first to end tells of a change, and both say t
   expect(second).toMatchObject({ files: [], overlapped: true });
 });
 
-test("what a background process does is listed, not undoable, and hooks are taken back all the same", async () => {
+test("changes of a background process are listed, not undoable, and hooks are reverted all the same", async () => {
   const { make, run, names, read } = await scratchWatch();
   await make({ "a.txt": "a", ".npmrc": "old" });
 
@@ -595,7 +595,7 @@ test("of a background process only what it changed is listed, not what it touche
   expect(told(await run("touch a.txt; echo x > b.txt", { background: true }))).toEqual(["changed b.txt (stays)"]);
 });
 
-test("what other calls do while a background process runs is theirs, also when they take it back", async () => {
+test("changes of other calls while a background process runs belong to them, also when they undo them", async () => {
   const { make, watch, root, runtime, changer, before, run } = await scratchWatch();
   await make({ "a.txt": "a", "b.txt": "b", "c.txt": "c" });
   const look = await before({ background: true });
@@ -627,7 +627,7 @@ test("what other calls do while a background process runs is theirs, also when t
   watch.close();
 });
 
-test("of two background processes that end at once the first tells of a change, and hooks are taken back once", async () => {
+test("of two background processes that end at once the first reports a change, and hooks are reverted once", async () => {
   const { before, root, names } = await scratchWatch();
   const [one, two] = [await before({ background: true }), await before({ background: true })];
   writeFileSync(join(root, "a.txt"), "a");
@@ -641,7 +641,7 @@ test("of two background processes that end at once the first tells of a change, 
   expect(names()).toEqual(["a.txt"]);
 });
 
-test("a background process takes nothing from the undo of commands beside it, and its hooks are taken back at its end", async () => {
+test("a background process takes nothing from the undo of parallel commands, and its hooks are reverted at its end", async () => {
   const { make, before, run, undo, read, root } = await scratchWatch();
   await make({ "a.txt": "a", ".npmrc": "old" });
   const look = await before({ background: true });
@@ -758,7 +758,7 @@ test("where the state folder cannot be written, what the command did is told all
 
   expect(changes.undo_id).toBeUndefined();
   expect(changes.files).toMatchObject([
-    { path: "a.txt", undoable: false, why_not: expect.stringMatching(/could not be kept/) as string },
+    { path: "a.txt", undoable: false, why_not: expect.stringMatching(/could not be stored/) as string },
   ]);
   expect(changes.taken_back).toMatchObject([{ path: ".envrc", outcome: "stays" }]);
 });
@@ -839,7 +839,7 @@ for (const { title, script, fails } of IN_LARGE) {
     const { error } = await undo(changes.undo_id);
 
     expect(read("a.txt")).toBe("a");
-    if (fails) expect(error?.message).toMatch(/these cannot be undone: "node_modules\/"/);
+    if (fails) expect(error?.message).toMatch(/cannot be undone: "node_modules\/"/);
     else expect(error).toBeNull();
   });
 }

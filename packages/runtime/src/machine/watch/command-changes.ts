@@ -1,11 +1,11 @@
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { Command } from "../../contract/processes.ts";
-import { decodeKey } from "../search/keys.ts";
+import { decodeKey } from "../system/keys.ts";
 import type { CommandChanges, CommandLook } from "../../contract/command-changes.ts";
 import type { Touched } from "./describe-changes.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { GitTrees } from "../git/git-trees.ts";
-import { KeptContents } from "./kept-contents.ts";
+import { KeptContents } from "../tree/kept-contents.ts";
 import { markLeftOut } from "./left-out.ts";
 import type { LeftOutMarks } from "./left-out.ts";
 import { lookAtTree } from "./look-at-tree.ts";
@@ -19,9 +19,9 @@ import { agreedTo, changesOfOthers } from "./whose-changes.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { leftBy, TouchedFiles } from "./touched-files.ts";
 import type { TouchedFile } from "./touched-files.ts";
-import type { TreeLook } from "./tree-entry.ts";
-import { TREE_LIMITS } from "./tree-limits.ts";
-import type { TreeLimits } from "./tree-limits.ts";
+import type { TreeLook } from "../tree/tree-entry.ts";
+import { TREE_LIMITS } from "../tree/tree-limits.ts";
+import type { TreeLimits } from "../tree/tree-limits.ts";
 
 interface CommandWatchOptions {
   readonly state_dir: string;
@@ -29,7 +29,7 @@ interface CommandWatchOptions {
   readonly workspace: WorkspaceContext;
   /** Paths are shown relative to it. */
   readonly cwd: string;
-  /** Whose commands may learn of each other's files, such as those of a chat. Default: those of a run. */
+  /** Commands of one session (such as a chat) may see each other's file names. Default: the run. */
   readonly session?: string | undefined;
   readonly limits?: Partial<TreeLimits>;
 }
@@ -37,42 +37,42 @@ interface CommandWatchOptions {
 export interface WatchRequest {
   readonly run_id: string;
   readonly tool_call_id: string;
-  /** Heeded while looking before the command; what it changed is looked for in any case. */
+  /** Aborts the look before the command; the look after it always runs. */
   readonly signal: AbortSignal;
-  /** Resolves when the start of the call is on the disk. Nothing is taken back or put on record before that. */
+  /** Resolves when the start of the call is on the disk. Nothing is reverted or recorded before that. */
   readonly recorded: () => Promise<void>;
-  /** It goes on after the call: what changes is listed, and cannot be undone. */
+  /** The process outlives the call: its changes are listed, but cannot be undone. */
   readonly background?: boolean;
-  /** What of the files that run later the command may change. All others are read-only for it in a sandbox. */
+  /** Run-later files that the command may change. All others are read-only for it in a sandbox. */
   readonly opens?: Command["opens"];
-  /** What rules close to it. Contents of what they hide are neither read nor kept. */
+  /** Paths that rules close to the command. Contents of hidden paths are neither read nor stored. */
   readonly closes?: Command["closes"];
-  /** A person agreed that it changes files that run later, or makes files that are closed: they are left as they are. */
+  /** A user approved changes of run-later files or new files at closed paths: they are not reverted. */
   readonly confirmed?: boolean;
 }
 
-/** Finds out what commands do to the files below the roots. The caller closes it. */
+/** Detects what commands change below the roots. The caller closes it. */
 export interface CommandWatch {
   before(request: WatchRequest): Promise<CommandLook>;
-  /** Looks take less time from now on: somebody waits for the end of many commands at once. */
+  /** Looks take less time from now on: the caller waits for many commands to end at once. */
   hurry(): void;
   close(): void;
 }
 
-/** In a hurry: enough for 50,000 files that are known. */
+/** Time limit of a look in a hurry: enough for 50,000 known files. */
 const HURRY_MS = 250;
 
 export function createCommandWatch(options: CommandWatchOptions): CommandWatch {
   return new Watch(options);
 }
 
-/** A command that runs. */
+/** A running command. */
 interface Running {
   readonly turn: CommandTurn;
   readonly isBackground: boolean;
-  /** What other calls do to files after this is not its own, see `TouchedFiles`. */
+  /** Changes of other calls after this position are not its own, see `TouchedFiles`. */
   readonly position: number;
-  /** What it began with, once that was looked at. */
+  /** The look before the command, once it is complete. */
   before: TreeLook | undefined;
   leftOut: LeftOutMarks;
   overlapped: boolean;
@@ -81,7 +81,7 @@ interface Running {
 interface BothLooks {
   readonly before: TreeLook;
   readonly after: TreeLook;
-  /** When the look after began, see `TouchedFiles`. */
+  /** Position at which the look after the command began, see `TouchedFiles`. */
   readonly position: number;
 }
 
@@ -94,10 +94,10 @@ class Watch implements CommandWatch {
   readonly #heavy = new Map<string, number>();
   readonly #running = new Set<Running>();
   readonly #touched = new TouchedFiles();
-  /** Of two commands that end at once, the second finds what the first told. */
+  /** Serializes commands that end at once: the second knows what the first reported. */
   #turn: Promise<unknown> = Promise.resolve();
   readonly #stopWatching: () => void;
-  /** What has not changed since is neither read nor kept again. */
+  /** The latest look: files unchanged since then are neither read nor stored again. */
   #latest: TreeLook | undefined;
 
   constructor(options: CommandWatchOptions) {
@@ -145,7 +145,7 @@ class Watch implements CommandWatch {
     }
   }
 
-  /** So that what the command changes is known to the next start, should this process be killed. */
+  /** Stores the look, so that the next start can find the changes if this process is killed. */
   async #store(request: WatchRequest, { turn, leftOut }: Running, before: TreeLook): Promise<void> {
     const { run_id, tool_call_id, background, closes, opens, confirmed = false } = request;
     const { cwd, workspace } = this.#options;
@@ -168,8 +168,8 @@ class Watch implements CommandWatch {
   }
 
   /**
-   * Forgets contents of files that are long gone. Commands that run for hours need no more of what is kept than files
-   * that run later.
+   * Drops stored contents of files that are long gone. Commands that run for hours need only the stored contents of
+   * run-later files.
    */
   #makeRoom(): void {
     if (!this.#contents.isLarge && this.#contents.problem === undefined) return;
@@ -187,7 +187,7 @@ class Watch implements CommandWatch {
     return await result;
   }
 
-  /** Of use to the commands that run, other than the one that tells it. */
+  /** Tells all other running commands about these files. */
   #touch(files: readonly TouchedFile[], by?: Running): void {
     const others = [...this.#running].filter((each) => each !== by);
     if (others.length > 0) this.#touched.add(files, () => others.map(({ before }) => before));
@@ -213,11 +213,11 @@ class Watch implements CommandWatch {
       keepsPackages: workspace.sandbox !== "none" && opens?.later !== true && (opens?.paths ?? []).length === 0,
       git: this.#git,
       isAlone: turn?.isAlone() === true,
-      // Whatever ended the command, what it did has to be known.
+      // Its changes have to be known, even if the command was aborted.
       signal: isAfter ? new AbortController().signal : signal,
     });
     if (previous === undefined && background !== true) this.#git.finish();
-    // One that read nothing would have the next one read all of it.
+    // A look that read nothing would force the next one to read everything.
     if (background !== true) this.#latest = look;
     return look;
   }
@@ -245,7 +245,7 @@ class Watch implements CommandWatch {
       touched: (count) => this.#touchedSince(own, request, { before, count }),
       overlapped: own.overlapped,
     });
-    // What was touched since the look is not as it was seen.
+    // Files touched since the look differ from what it saw.
     const newer = this.#touched.since(position);
     this.#touch(
       settled.own.flatMap(leftBy).filter(([real]) => !newer.has(real)),
@@ -260,7 +260,7 @@ class Watch implements CommandWatch {
     return settled.changes;
   }
 
-  /** What other calls did since the command began: of this runtime, and of others that share the state folder. */
+  /** Changes of other calls since the command began: of this runtime, and of others that share the state folder. */
   #touchedSince(
     { position, turn }: Running,
     { run_id }: WatchRequest,

@@ -2,22 +2,22 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
-import { tryLockAnew, unlock } from "../files/lock-files.ts";
-import { pause } from "../files/pause.ts";
-import { lifeOf, ownProcess } from "../files/process-owner.ts";
-import { isSystemError } from "../files/system-error.ts";
-import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
+import { tryLockAnew, unlock } from "../system/lock-files.ts";
+import { pause } from "../system/pause.ts";
+import { lifeOf, ownProcess } from "../system/process-owner.ts";
+import { isSystemError } from "../system/system-error.ts";
+import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
 import { readOwnText } from "../../own-files/read-own-file.ts";
 
-/** When a command of another session ran, in milliseconds. `to` is Infinity while it still does. */
+/** When a command of another session ran, in milliseconds. `to` is Infinity while it still runs. */
 export interface Interval {
   readonly from: number;
   readonly to: number;
-  /** Real paths at and below which a person let it change files that run later. */
+  /** Real paths at and below which a user allowed it to change run-later files. */
   readonly agreed: readonly string[];
 }
 
-/** What the next start has to know of a command, should its process be killed. */
+/** What the next start has to know about a command if its process is killed. */
 export interface CommandNote {
   readonly run_id: string;
   readonly tool_call_id: string;
@@ -32,12 +32,12 @@ export interface CommandNote {
 }
 
 export interface CommandTurn {
-  /** Of the command: no other one has it. */
+  /** Unique ID of the command. */
   readonly id: string;
   readonly from: number;
   /** Commands of other sessions that ran, or run, at the same time. */
   others(): readonly Interval[];
-  /** No other command runs in the workspace, of whatever session. */
+  /** Whether no other command runs in the workspace, in any session. */
   isAlone(): boolean;
   /** Stored until `end`. */
   note(command: CommandNote): void;
@@ -46,36 +46,36 @@ export interface CommandTurn {
 
 interface TurnOptions {
   readonly session: string;
-  /** It goes on after its call, so nobody waits for its end. */
+  /** It runs on after its call, so no other command waits for its end. */
   readonly background: boolean;
   readonly signal: AbortSignal;
   readonly agreed: readonly string[];
 }
 
-/** If a command names more, another session may set aside files that run later and that it made. */
+/** If a command names more, another session may set aside its run-later files. */
 const MOST_AGREED = 200;
 
-/** How long a command waits for the one before it. Most take less, and then each change is surely its own. */
+/** How long a command waits for the previous one. Most end sooner; then every change has a certain author. */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 20;
-/** A process says so often that it is alive while its command runs: what changed later may be anybody's. */
+/** Heartbeat interval of a process while its command runs. Later changes have no certain author. */
 const ALIVE_MS = 100;
-/** A process that cannot be seen and has not said so for this time is gone. */
+/** A process that is not visible and sent no heartbeat for this time is gone. */
 const UNSEEN_MS = 60_000;
 
 /**
- * Commands that may change files take turns in a workspace, whatever process or chat runs them: what changed meanwhile is
- * theirs then. One that takes long is not waited for: then both know when the other one ran.
+ * Commands that may change files take turns in a workspace, across all processes and chats: so every change meanwhile is
+ * their own. No command waits long for another: if two overlap, each knows when the other one ran.
  *
  * Each has a file `<id>@<owner>` while it runs, with its session. Of two that overlap, each finds `<own>.beside.<other>`,
- * made by the one that began later; who ends first writes there when it ended.
+ * made by the one that began later; the first to end writes its end time there.
  */
 export async function takeTurn(state_dir: string, options: TurnOptions): Promise<CommandTurn> {
   try {
     return await beginTurn(state_dir, options);
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    // A state folder that cannot be written is no reason not to run a command; what it changed cannot be undone then.
+    // Run the command even if the state folder is not writable; its changes cannot be undone then.
     return { id: "none", from: Date.now(), others: () => [], isAlone: () => false, note() {}, end() {} };
   }
 }
@@ -106,11 +106,11 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
         write(join(folder, noteOf(own)), command);
         renameSync(join(folder, noteOf(own)), join(folder, own));
       } catch (error) {
-        if (!isSystemError(error)) throw error; // a full disk: then the next start knows nothing of it, as after a power cut
+        if (!isSystemError(error)) throw error; // full disk: the next start will not know the command
       }
     },
     others: () => besides(folder, own).map(({ interval }) => interval),
-    // What a killed one needs is still needed.
+    // The files of a killed command are still needed for its recovery.
     isAlone: () => runningIn(folder).every(({ name }) => name === own) && killedIn(folder).length === 0,
     end() {
       clearInterval(alive);
@@ -125,7 +125,7 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
   };
 }
 
-/** The path of the lock that it holds; undefined where the command before it takes too long. */
+/** Path of the acquired lock; undefined where the previous command takes too long. */
 async function waitForTurn(state_dir: string, signal: AbortSignal): Promise<string | undefined> {
   makeStateFolders(state_dir);
   const lock = join(stateFolders(state_dir).locks, "command-turn");
@@ -142,13 +142,13 @@ function sayAlive(path: string): void {
   try {
     utimesSync(path, now, now);
   } catch (error) {
-    if (!isSystemError(error)) throw error; // the state folder is gone, or is on a file system that is
+    if (!isSystemError(error)) throw error; // the state folder or its file system is gone
   }
 }
 
 const BESIDE = ".beside.";
 
-/** What is written before it takes the place of the file of a command. Not a name of a running one. */
+/** Temporary file that then replaces the file of the command. Not a valid name of a running command. */
 function noteOf(own: string): string {
   return `note${BESIDE}${own}`;
 }
@@ -158,7 +158,7 @@ function killedIn(folder: string): readonly string[] {
   return readdirSync(folder).filter((name) => !name.includes(BESIDE) && isGone(folder, name));
 }
 
-/** A process of another container cannot be seen, but says that it is alive. */
+/** A process of another container is not visible, but sends heartbeats. */
 function isGone(folder: string, name: string): boolean {
   const life = lifeOf(name.split("@")[1] ?? "");
   if (life !== "unseen") return life === "gone";
@@ -170,16 +170,16 @@ function isGone(folder: string, name: string): boolean {
 export interface KilledCommand {
   readonly id: string;
   readonly from: number;
-  /** It ran until then at least, and not much longer. */
+  /** Time of its last heartbeat: it ran at least until then, and not much longer. */
   readonly until: number;
   readonly others: readonly Interval[];
-  /** Left out where it had not begun, or where it was one in the background. */
+  /** Missing where it had not begun, or was a background process. */
   readonly command?: CommandNote;
-  /** To be called when it is put on record. */
+  /** Call this when its changes are recorded. */
   forget(): void;
 }
 
-/** Commands whose processes are gone. Costs one look into a folder where there are none. */
+/** Commands whose processes are gone. Without any, this costs one directory listing. */
 export function findKilled(state_dir: string): readonly KilledCommand[] {
   const folder = join(state_dir, "running");
   return namesIn(folder).flatMap((name): readonly KilledCommand[] => {
@@ -215,7 +215,7 @@ interface RunningCommand {
   readonly agreed: readonly string[];
 }
 
-/** Files of processes that are gone are left for the next start. */
+/** Files of dead processes are kept for the next start. */
 function runningIn(folder: string): readonly RunningCommand[] {
   return readdirSync(folder).flatMap((name) => {
     if (name.includes(BESIDE) || isGone(folder, name)) return [];
@@ -252,7 +252,7 @@ function isThere(folder: string, name: string): boolean {
   return readJson(join(folder, name)) !== undefined;
 }
 
-/** Undefined where it is gone, or was not written whole. */
+/** Undefined where it is gone or incomplete. */
 function readJson(path: string): unknown {
   try {
     return JSON.parse(readOwnText(path)) as unknown;

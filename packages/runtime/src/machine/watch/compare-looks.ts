@@ -1,11 +1,11 @@
-import { folderOf } from "../search/keys.ts";
+import { folderOf } from "../system/keys.ts";
 import { findHardLinks } from "./hard-links.ts";
-import { holdSame, joinKey } from "./tree-entry.ts";
-import type { TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
+import { holdSame, joinKey } from "../tree/tree-entry.ts";
+import type { TreeEntry, TreeFolder, TreeLook } from "../tree/tree-entry.ts";
 
-/** One thing that is not as it was. */
+/** One changed path. */
 export interface Difference {
-  /** Its real path, one character a byte. */
+  /** Its real path, one character per byte. */
   readonly key: string;
   readonly before: TreeEntry | undefined;
   readonly after: TreeEntry | undefined;
@@ -17,7 +17,7 @@ export interface Differences {
   readonly folders_made: readonly string[];
 }
 
-/** What differs between two looks, as far as both looked: files, links, and folders with their modes. */
+/** Differences between two looks in the paths that both covered: files, links, and folders with their modes. */
 export function compareLooks(before: TreeLook, after: TreeLook): Differences {
   const found = new Map<string, Difference>();
   const links = { before: findHardLinks(before), after: findHardLinks(after) };
@@ -47,7 +47,7 @@ export function compareLooks(before: TreeLook, after: TreeLook): Differences {
   return { entries, folders_made };
 }
 
-/** A folder that was looked into is as it was then; its entry in the folder above does not say. */
+/** The state of a scanned folder is its own; its entry in the parent folder does not have it. */
 function atLook(key: string, entry: TreeEntry | undefined, { folders }: TreeLook): TreeEntry | undefined {
   const folder = entry?.kind === "directory" ? folders.get(key) : undefined;
   return folder === undefined ? entry : entryOf(folder, entry?.place);
@@ -57,7 +57,7 @@ function entryOf({ facts, isYoung }: TreeFolder, place?: TreeEntry["place"]): Tr
   return { ...facts, place, isYoung, sha256: undefined, target: undefined };
 }
 
-/** New folders are found in the folder above them. */
+/** New folders are found by their parent folder. */
 function isFolderChanged(was: TreeFolder | undefined, now: TreeFolder): boolean {
   return was !== undefined && was.facts.mode !== now.facts.mode;
 }
@@ -68,7 +68,7 @@ function isLeftOut(key: string, { left_out }: TreeLook): boolean {
   return false;
 }
 
-/** A folder counts where it is new or took the place of something else. */
+/** A folder counts where it is new or replaced something else. */
 function isOfNote(was: TreeEntry | undefined, now: TreeEntry): boolean {
   if (now.kind === "directory") return was?.kind !== "directory";
   return was === undefined || isChanged(was, now);
@@ -78,6 +78,6 @@ function isChanged(was: TreeEntry, now: TreeEntry): boolean {
   if (was.kind !== now.kind) return true;
   if (now.kind === "link") return was.target !== now.target;
   if (now.kind !== "file") return was.inode !== now.inode;
-  // Without both contents the times have to do, and they differ: it is another object.
+  // Without both contents only the times can tell, and they differ: the entry is a new object.
   return was.mode !== now.mode || !holdSame(was, now);
 }

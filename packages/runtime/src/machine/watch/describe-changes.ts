@@ -3,19 +3,19 @@ import { isRemovableKey } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { Version } from "../../contract/undo.ts";
 import { isInStore } from "./closed-names.ts";
-import { decodeKey, folderOf, keyOf, nameOf } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf, nameOf } from "../system/keys.ts";
 import type { CommandChange } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
 import { findHardLinks, linkedTo } from "./hard-links.ts";
 import { identityHash } from "../files/entry-state.ts";
-import type { KeptContents } from "./kept-contents.ts";
+import type { KeptContents } from "../tree/kept-contents.ts";
 import { closedBefore } from "./moved-files.ts";
 import type { OthersChange } from "../files/record-change.ts";
-import { holdSame } from "./tree-entry.ts";
-import type { TreeEntry, TreeLook } from "./tree-entry.ts";
-import type { TreeLimits } from "./tree-limits.ts";
+import { holdSame } from "../tree/tree-entry.ts";
+import type { TreeEntry, TreeLook } from "../tree/tree-entry.ts";
+import type { TreeLimits } from "../tree/tree-limits.ts";
 
-/** What other calls do to files meanwhile, by real path: the hash that they left, null for removed, undefined for not done. */
+/** Changes of other calls meanwhile, by real path: the hash that they left, null if removed, undefined if not done. */
 export type Touched = Pick<ReadonlyMap<string, string | null | undefined>, "has" | "get">;
 
 interface DescribeOptions {
@@ -24,7 +24,7 @@ interface DescribeOptions {
   readonly cwd: string;
   readonly contents: KeptContents;
   readonly limits: TreeLimits;
-  /** Whether contents were kept at all. */
+  /** Whether contents were stored at all. */
   readonly keeps: boolean;
   readonly touched: Touched;
   readonly workspace: Places;
@@ -32,13 +32,13 @@ interface DescribeOptions {
 
 export interface Described {
   readonly change: CommandChange;
-  /** What undoes it; undefined where nothing does. */
+  /** The change to record for undo; undefined where it cannot be undone. */
   readonly undo: OthersChange | undefined;
-  /** Folders around other changes are undone with them, and not listed. */
+  /** False for parent folders of other changes: they are undone with them. */
   readonly isListed: boolean;
 }
 
-/** What is told of the differences, and what can be put on record of them. */
+/** What is reported about the differences, and what can be recorded for undo. */
 export function describeChanges(differences: readonly Difference[], options: DescribeOptions): readonly Described[] {
   const around = new Set(differences.map(({ key }) => folderOf(key)));
   const names = findNames(options);
@@ -59,7 +59,7 @@ export function describeChanges(differences: readonly Difference[], options: Des
 
 type LinkedTo = (key: string, entry: TreeEntry | undefined) => readonly string[] | undefined;
 
-/** The other names of files, as the look before and the one after saw them. */
+/** Hard links of files, as the look before and the look after saw them. */
 function findNames({ before, after }: Pick<DescribeOptions, "before" | "after">) {
   const namesIn = (look: TreeLook, other: TreeLook): LinkedTo => {
     const links = findHardLinks(look);
@@ -72,7 +72,7 @@ function findNames({ before, after }: Pick<DescribeOptions, "before" | "after">)
   return { before: namesIn(before, after), after: namesIn(after, before) };
 }
 
-/** Whether a file is what another call has left. */
+/** Whether the file has the state in which another call left it. */
 export function isDoneBy(touched: Touched, real: string, now: TreeEntry | undefined): boolean {
   if (!touched.has(real)) return false;
   const left = touched.get(real);
@@ -93,7 +93,7 @@ function undoOf(
   { contents, names }: { readonly contents: KeptContents; readonly names: ReturnType<typeof findNames> },
 ): OthersChange {
   const bytes = keyOf(real) === key ? {} : { key };
-  // A content that was never read has no hash yet: it gets one when it is put on record.
+  // Content that was never read has no hash yet: it gets one when it is recorded.
   const isUnread = before?.git !== undefined && before.sha256 === undefined;
   const was = versionOf(isUnread ? { ...before, sha256: "" } : before, names.before(key, before));
   const now = versionOf(after, names.after(key, after));
@@ -123,7 +123,7 @@ function ownerOf({ owner, group }: TreeEntry): { readonly owner?: { readonly use
   return owner === process.getuid?.() && group === process.getgid?.() ? {} : { owner: { user: owner, group } };
 }
 
-/** A new key is removed without being read, unless it may be one that was elsewhere before: that was never kept. */
+/** A new private key is removed unread, unless it may be an older one that was moved: its content was never stored. */
 function isClosed({ before, after }: Difference, real: string, options: DescribeOptions): boolean {
   if ((before ?? after)?.place !== "sensitive") return false;
   if (before !== undefined || after === undefined || after.kind === "directory") return true;
@@ -133,9 +133,9 @@ function isClosed({ before, after }: Difference, real: string, options: Describe
 /** Why a difference cannot be undone, as a clause. Undefined where it can. */
 function whyNot({ key, before, after }: Difference, real: string, options: DescribeOptions): string | undefined {
   if (!options.keeps) return "a background process may have changed it";
-  if (isClosed({ key, before, after }, real, options)) return "it is closed to every tool";
-  if (before?.kind === "directory" && !options.before.folders.has(key)) return "it was not looked into";
-  if (after?.kind === "directory" && !options.after.folders.has(key)) return "it was not looked into";
+  if (isClosed({ key, before, after }, real, options)) return "it is off limits to all tools";
+  if (before?.kind === "directory" && !options.before.folders.has(key)) return "it was not scanned";
+  if (after?.kind === "directory" && !options.after.folders.has(key)) return "it was not scanned";
   if (before?.kind === "other") return "it was a pipe, a socket or a device";
   if (options.touched.has(real)) return "another call changed it at the same time";
   if (before?.kind === "file" && before.git === undefined && !options.contents.has(before.sha256)) {
@@ -145,7 +145,7 @@ function whyNot({ key, before, after }: Difference, real: string, options: Descr
 }
 
 function whyNotKept({ size }: TreeEntry, { contents, limits }: DescribeOptions): string {
-  if (contents.problem !== undefined) return `its old content could not be kept (${contents.problem})`;
-  if (size > limits.file_bytes) return `it had ${size} bytes, and at most ${limits.file_bytes} are kept`;
-  return "its old content could not be kept within the bounds";
+  if (contents.problem !== undefined) return `its old content could not be stored (${contents.problem})`;
+  if (size > limits.file_bytes) return `it had ${size} bytes, and at most ${limits.file_bytes} are stored`;
+  return "its old content was not stored: limit reached";
 }

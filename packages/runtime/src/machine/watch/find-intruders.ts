@@ -3,23 +3,23 @@ import { findLaterPlace, isInertKey, isInPackages, judgeSensitivity, runsLater }
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { OthersChange } from "../files/record-change.ts";
 import { isNamed } from "../sandbox/named-places.ts";
-import { decodeKey, folderOf, keyOf } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf } from "../system/keys.ts";
 import type { WatchRequest } from "./command-changes.ts";
 import { versionOf } from "./describe-changes.ts";
-import type { KeptContents } from "./kept-contents.ts";
+import type { KeptContents } from "../tree/kept-contents.ts";
 import { laterBehind } from "./closed-names.ts";
 import type { CommandIntrusion } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
 import { findInBareRepositories, isHarmless, RUNS_IN_REPOSITORY } from "./git-changes.ts";
 import type { KnownLooks } from "./git-changes.ts";
-import type { TreeLook } from "./tree-entry.ts";
+import type { TreeLook } from "../tree/tree-entry.ts";
 import { findMoved } from "./moved-files.ts";
 import type { Intruder, TakenBack } from "../files/take-back.ts";
 
 /**
- * Files that run later and were made or changed so that something would run, and files closed to every tool that were
- * made and that a program would obey: a key by its name alone stays, as installers of packages make some. What was removed is not among them: it can be undone, and bringing it back at once would leave pieces of a
- * folder that was deleted.
+ * Run-later files that were made or changed in a way that something would run, and new files that are off limits to all
+ * tools and that a program would obey. A file that is only named like a key stays: package installers make some. Removed
+ * files are not included: they can be undone, and restoring them at once would leave parts of a deleted folder.
  */
 export function findIntruders(
   differences: readonly Difference[],
@@ -30,9 +30,9 @@ export function findIntruders(
     const { key, after } = difference;
     if (after?.place === undefined) return [];
     const before = difference.before?.kind === "directory" ? undefined : difference.before;
-    // A folder alone runs nothing.
+    // A folder by itself runs nothing.
     if (after.place === "later" && after.kind === "directory" && before === undefined) return [];
-    // What is closed was never read, so what it was cannot be told from what it is.
+    // Closed files are never read, so old and new content cannot be compared.
     if (after.place === "sensitive" && (before !== undefined || isInertKey(decodeKey(key), looks))) return [];
     if (before === undefined && isMoved(difference)) return [];
     if (after.place === "later" && isHarmless(difference, looks)) return [];
@@ -42,7 +42,7 @@ export function findIntruders(
   return [...byPlace, ...findInBareRepositories(differences, looks).filter(({ key }) => !known.has(key))];
 }
 
-/** What is known around a change when it is asked whose it is. */
+/** Facts for deciding who made a change. */
 interface ReachFacts {
   readonly request: Pick<WatchRequest, "opens" | "closes" | "confirmed">;
   readonly workspace: WorkspaceContext;
@@ -50,8 +50,8 @@ interface ReachFacts {
 }
 
 /**
- * Whether a change cannot be the command's: in a sandbox it gets files that run later, and what rules close, read-only or
- * not at all. It is somebody else's then, and theirs to keep.
+ * Whether a change cannot be the command's: in a sandbox, files that run later and files that rules close are read-only
+ * or hidden. Then another program made the change, and it stays.
  */
 export function isOutOfReach({ key, before, after }: Difference, facts: ReachFacts): boolean {
   const { opens, closes, confirmed } = facts.request;
@@ -61,9 +61,9 @@ export function isOutOfReach({ key, before, after }: Difference, facts: ReachFac
   if (closes !== undefined && isClosed(key, closes, roots)) return true;
   const isLaterFile = before?.place === "later" && before.kind !== "directory" && after !== undefined;
   if (!isLaterFile || confirmed === true || findLaterPlace(real, { roots })?.rewritten === true) return false;
-  // Nothing can be mounted on a link: it is read-only only where its folder is.
+  // A link cannot be a mount point: it is read-only only where its folder is.
   if (before.kind === "link" && facts.looks.before.folders.get(folderOf(key))?.isLater !== true) return false;
-  // Among packages only what is named is read-only in a sandbox, so that package managers work.
+  // In package folders only named paths are read-only in a sandbox, so that package managers work.
   if (isInPackages(real, facts.workspace) && !isNamed(real, facts.workspace)) return false;
   if (wasMoved(key, facts)) return false;
   const isGit = /\/[^/]*\.git(?:\/|$)/.test(real);
@@ -71,8 +71,8 @@ export function isOutOfReach({ key, before, after }: Difference, facts: ReachFac
 }
 
 /**
- * Whether a folder above is another one than before. What is read-only went along with the one that was there, and a
- * command can make a new one, with a file of the same name in it.
+ * Whether a parent folder was replaced. The read-only mounts moved with the old folder, and a command can make a new one
+ * with a file of the same name in it.
  */
 function wasMoved(key: string, { looks: { before, after }, workspace }: ReachFacts): boolean {
   for (let at = folderOf(key); at !== "" && !workspace.roots.includes(decodeKey(at)); at = folderOf(at)) {
@@ -81,7 +81,7 @@ function wasMoved(key: string, { looks: { before, after }, workspace }: ReachFac
   return false;
 }
 
-/** Rules are asked from the roots down, and what lies in a closed folder is closed with it. */
+/** Rules apply from the roots down; everything in a closed folder is closed too. */
 function isClosed(key: string, closes: NonNullable<WatchRequest["closes"]>, roots: readonly string[]): boolean {
   for (let at = key; at !== "" && !roots.includes(decodeKey(at)); at = folderOf(at)) {
     if (closes.judge(decodeKey(at), at !== key) !== undefined) return true;
@@ -89,7 +89,7 @@ function isClosed(key: string, closes: NonNullable<WatchRequest["closes"]>, root
   return false;
 }
 
-/** What brings a file back that is set aside. Nothing for one that is closed to every tool: it is never read. */
+/** The undo record of a file that is set aside. Empty for a file that is off limits to all tools: it is never read. */
 export function setAsideOf(
   { key, before, after }: Intruder,
   cwd: string,

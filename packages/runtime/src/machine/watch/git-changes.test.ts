@@ -104,7 +104,7 @@ const HOSTILE: readonly { title: string; steps: readonly string[]; enter: string
 ];
 
 for (const { title, steps, enter } of HOSTILE) {
-  sandboxed(`what git would run by itself afterwards is taken back: ${title}${needs}`, async () => {
+  sandboxed(`what git would run by itself afterwards is reverted: ${title}${needs}`, async () => {
     const { bash, isTriggered, settings } = await workspace({ profile: "autonomous" });
 
     for (const step of steps) await bash(step);
@@ -114,7 +114,7 @@ for (const { title, steps, enter } of HOSTILE) {
   });
 }
 
-test("the attempts would work where nothing is taken back", async () => {
+test("the attempts would work where nothing is reverted", async () => {
   const { root, isTriggered, settings, canary } = await workspace({ profile: "autonomous" });
   for (const { title, steps, enter } of HOSTILE) {
     for (const step of steps)
@@ -137,13 +137,13 @@ const EVERYDAY: readonly { title: string; steps: readonly string[]; says?: strin
   { title: "a branch renamed",                   steps: ["git -C main branch -m main trunk"],                     show: "git -C main config branch.trunk.remote", says: "origin" },
   { title: "a remote",                           steps: ["git -C main remote add other ../upstream"],             show: "git -C main remote", says: "other" },
   { title: "a name and an address",              steps: ["git -C main config user.email me@example.org"],         show: "git -C main config user.email", says: "me@example.org" },
-  { title: "changes put aside",                  steps: ["cd main; echo b >> a.txt; git stash -q", "cd main; git stash pop -q"], show: "git -C main diff --stat", says: "a.txt" },
+  { title: "stashed changes",                    steps: ["cd main; echo b >> a.txt; git stash -q", "cd main; git stash pop -q"], show: "git -C main diff --stat", says: "a.txt" },
   { title: "a worktree",                         steps: ["git -C main worktree add -q ../w -b w"],                show: "git -C w branch --show-current", says: "w" },
   { title: "branches that are called like settings", steps: ["git -C main branch config; git -C main branch hooks/x"], show: "git -C main branch --list config hooks/x", says: "config" },
 ];
 
 for (const { title, steps, show = "true", says = "" } of EVERYDAY) {
-  sandboxed(`everyday git asks nobody, works and stays: ${title}${needs}`, async () => {
+  sandboxed(`everyday git needs no approval, works and stays: ${title}${needs}`, async () => {
     const { bash, asked, root } = await workspace();
 
     for (const step of steps) expect(await bash(step)).toMatchObject({ error: null });
@@ -156,7 +156,7 @@ for (const { title, steps, show = "true", says = "" } of EVERYDAY) {
   });
 }
 
-sandboxed(`a configuration that a command changed is listed, and undo takes it back${needs}`, async () => {
+sandboxed(`a configuration that a command changed is listed, and undo reverts it${needs}`, async () => {
   const { bash, read, runtime } = await workspace({ agrees: true });
   const before = read("main/.git/config");
 
@@ -293,7 +293,7 @@ const REBASE_PLANTS = [
 ] as const;
 
 for (const { title, plant } of REBASE_PLANTS) {
-  sandboxed(`what a rebase is to run later is taken back: ${title}${needs}`, async () => {
+  sandboxed(`what a rebase would run later is reverted: ${title}${needs}`, async () => {
     const { bash, root, canary } = await stoppedRebase();
     await bash("cd main; git rebase main; true");
 

@@ -5,30 +5,30 @@ import { foldPath } from "../../policy/fold-name.ts";
 import { pointedTo } from "../../policy/git-pointers.ts";
 import { addsOnlyPlain } from "../../policy/git-settings.ts";
 import { addsNoProgram } from "../../policy/git-todo.ts";
-import { decodeKey, folderOf, nameOf } from "../search/keys.ts";
+import { decodeKey, folderOf, nameOf } from "../system/keys.ts";
 import type { Difference } from "./compare-looks.ts";
-import type { KeptContents } from "./kept-contents.ts";
+import type { KeptContents } from "../tree/kept-contents.ts";
 import type { Intruder } from "../files/take-back.ts";
 import { isSameFile } from "./moved-files.ts";
 import type { Looks } from "./moved-files.ts";
-import { joinKey } from "./tree-entry.ts";
-import type { TreeEntry, TreeFolder } from "./tree-entry.ts";
+import { joinKey } from "../tree/tree-entry.ts";
+import type { TreeEntry, TreeFolder } from "../tree/tree-entry.ts";
 
-/** Two looks, and what files held at each of them. */
+/** Two looks, and the file contents at each of them. */
 export interface KnownLooks extends Looks {
   readonly contents: Pick<KeptContents, "read">;
   /** Keys of folders that are new. */
   readonly folders_made: readonly string[];
 }
 
-/** Places of git's own, as the table of dangers has them. */
+/** Git's own places in the table of run-later files. */
 const HOOKS: ReadonlySet<string> = new Set([".git/**/hooks", "*.git/hooks"]);
 const OF_GIT = /^\*?\.git(?:\/|$)/;
 
 /**
- * Whether a file of git's own that would run later cannot make git run anything: a configuration that gained harmless
- * settings only, a sample of a hook, what is left to do of a rebase that runs nothing, the pointer of a worktree or submodule to its repository, a branch that is called
- * like one of those.
+ * Whether a change of one of git's own run-later files cannot make git run anything: a configuration that gained only
+ * harmless settings, a sample hook, the remaining steps of a rebase that runs nothing, the pointer of a worktree or
+ * submodule to its repository, a branch with the name of such a file.
  */
 export function isHarmless(difference: Difference, looks: KnownLooks): boolean {
   const { key, before, after } = difference;
@@ -45,7 +45,7 @@ function isSample(key: string): boolean {
   return foldPath(nameOf(folderOf(key))) === "hooks" && nameOf(key).endsWith(".sample");
 }
 
-/** By its name, in the folder of a repository or (`.git`) in a working folder. */
+/** Judged by its name, in the folder of a repository or (`.git`) in a working folder. */
 function isPlainFile({ key, before, after }: Difference, looks: KnownLooks): boolean {
   const now = textOf(after, looks);
   const name = foldPath(nameOf(key));
@@ -57,14 +57,14 @@ function isPlainFile({ key, before, after }: Difference, looks: KnownLooks): boo
   return was !== undefined && addsOnlyPlain(was, now, (path) => isWorkTree(path, folderOf(key), looks));
 }
 
-/** One character a byte. Undefined where it is not known. */
+/** One character per byte. Undefined where the content is not known. */
 function textOf(entry: TreeEntry | undefined, { contents }: KnownLooks): string | undefined {
   return entry?.sha256 === undefined ? undefined : contents.read(entry.sha256)?.toString("latin1");
 }
 
 /**
- * Whether a pointer leads to a folder that is `.git`, or lies in one, below a root: all that git would run there is
- * compared as well. A folder that was looked at is reached through no link.
+ * Whether a pointer leads to a `.git` folder, or a folder in one, below a root: everything that git would run there is
+ * compared too. The path of a scanned folder contains no links.
  */
 function leadsToRepository(text: string, folder: string, { after, roots }: KnownLooks): boolean {
   const target = pointedTo(text, folder);
@@ -74,7 +74,7 @@ function leadsToRepository(text: string, folder: string, { after, roots }: Known
   return root !== undefined && foldPath(real.slice(root.length)).split("/").includes(".git");
 }
 
-/** The working folder of a submodule: an everyday folder below a root, told from the repository's own folder. */
+/** Whether it is the working folder of a submodule: an ordinary folder below a root, outside the repository's own. */
 function isWorkTree(path: string, folder: string, { roots }: KnownLooks): boolean {
   const real = decodeKey(pointedTo(path, folder) ?? "/");
   const isModule = /\/\.git\/(?:.*\/)?modules\//.test(foldPath(`${decodeKey(folder)}/`));
@@ -87,7 +87,7 @@ function isClosed(real: string, root: string, roots: readonly string[]): boolean
   return isInGit || findLaterPlace(`${real}/-`, { roots }) !== undefined;
 }
 
-/** Branches and their logs may be called `config` or `hooks/x`. Unless another repository is hidden there. */
+/** Branches and their logs may be called `config` or `hooks/x`, unless another repository is hidden there. */
 function isInStore(key: string, { after }: KnownLooks): boolean {
   const store = storeOf(key);
   if (store === undefined) return false;
@@ -97,7 +97,7 @@ function isInStore(key: string, { after }: KnownLooks): boolean {
   return true;
 }
 
-/** The folder of a repository's branches, or of their logs, that a key lies in. */
+/** The folder of branches, or of their logs, that contains a key. */
 function storeOf(key: string): string | undefined {
   const names = key.split("/");
   const git = names.indexOf(".git");
@@ -110,8 +110,8 @@ function isRepository(folder: TreeFolder | undefined): folder is TreeFolder {
 }
 
 /**
- * What made a folder that git takes for a repository by its contents alone, or changed one, in a way that git would run
- * something there: the settings themselves, or, where those are older, what made a repository of their folder.
+ * Changes that made or altered a folder that git treats as a repository because of its contents, so that git would run
+ * something there: the settings themselves or, where those are older, the files that made the folder a repository.
  */
 export function findInBareRepositories(differences: readonly Difference[], looks: KnownLooks): readonly Intruder[] {
   const byKey = new Map(differences.map((difference) => [difference.key, difference]));
@@ -133,7 +133,7 @@ export function findInBareRepositories(differences: readonly Difference[], looks
   });
 }
 
-/** Folders in which, or in whose `hooks`, something is not as it was. */
+/** Folders with a change in them, or in their `hooks` folder. */
 function touchedFolders(differences: readonly Difference[], { folders_made }: KnownLooks): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const key of [...differences.map((each) => each.key), ...folders_made]) {
@@ -144,7 +144,7 @@ function touchedFolders(differences: readonly Difference[], { folders_made }: Kn
   return folders;
 }
 
-/** The table of dangers holds for it, and nothing in it is taken for a branch. */
+/** Whether the table of run-later files covers it, and nothing in it counts as a branch. */
 function isKnownByName(key: string, { roots }: KnownLooks): boolean {
   const config = joinKey(key, "config");
   return storeOf(config) === undefined && findLaterPlace(decodeKey(config), { roots }) !== undefined;
@@ -156,7 +156,7 @@ interface MovedOptions {
   readonly looks: KnownLooks;
 }
 
-/** Whether it is a repository that was there before, with all its settings, under another name. */
+/** Whether it is an older repository, with all its settings, under a new name. */
 function isMovedFrom(origin: TreeFolder | undefined, { folder, settings, looks }: MovedOptions): boolean {
   if (!isRepository(origin) || origin.key === folder.key) return false;
   return settings.every(({ key, after }) => {
@@ -193,5 +193,5 @@ function newIn({ key, entries }: TreeFolder, old: TreeFolder | undefined): reado
   });
 }
 
-/** Why something in a folder that git takes for a repository is taken back. */
-export const RUNS_IN_REPOSITORY = "git takes its folder for a repository, and would run what it says";
+/** Why a file in a folder that git treats as a repository is reverted. */
+export const RUNS_IN_REPOSITORY = "git treats its folder as a repository and would run its settings";

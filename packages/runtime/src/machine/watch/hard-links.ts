@@ -1,13 +1,13 @@
-import { joinKey } from "./tree-entry.ts";
-import type { TreeEntry, TreeLook } from "./tree-entry.ts";
+import { joinKey } from "../tree/tree-entry.ts";
+import type { TreeEntry, TreeLook } from "../tree/tree-entry.ts";
 
-/** Names of files that have several, at one look. */
+/** Names of files with several hard links, at one look. */
 export interface HardLinks {
-  /** The keys of all names that a file has below the roots, in order; none where it has only one. */
+  /** Sorted keys of all names of a file below the roots; empty where it has only one. */
   namesOf(entry: TreeEntry): readonly string[];
 }
 
-/** Asked for one file with several names, it looks for those of all of them, once. */
+/** Lazy: the first query for a file with several names collects the names of all such files, once. */
 export function findHardLinks(look: TreeLook): HardLinks {
   let byInode: ReadonlyMap<string, string[]> | undefined;
   return {
@@ -35,14 +35,14 @@ function groupByInode({ folders }: TreeLook): ReadonlyMap<string, string[]> {
   return groups;
 }
 
-/** Roots may lie on several file systems, where inodes repeat; times and sizes do not. */
+/** Roots may be on several file systems, where inode numbers repeat; times and sizes tell them apart. */
 function inodeOf({ inode, size, modified }: TreeEntry): string {
   return `${inode}:${size}:${modified}`;
 }
 
 /**
- * The other names that a file is made one with when it is restored: one that is still what it was, and the first of all.
- * Undefined where it had none.
+ * The names that a restored file is hard-linked to: one that is unchanged, and the first of all. Undefined where it had
+ * no other names.
  */
 export function linkedTo(
   { key, entry }: { readonly key: string; readonly entry: TreeEntry },

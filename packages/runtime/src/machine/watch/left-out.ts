@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
 import type { Hash } from "node:crypto";
-import { decodeKey } from "../search/keys.ts";
-import { reasonOf } from "../files/system-error.ts";
+import { decodeKey } from "../system/keys.ts";
+import { reasonOf } from "../system/system-error.ts";
 import { pathFor } from "../../paths/inside.ts";
-import { childrenIn, statsOf } from "./list-folder.ts";
-import { joinKey } from "./tree-entry.ts";
-import type { TreeLook } from "./tree-entry.ts";
+import { childrenIn, statsOf } from "../tree/list-folder.ts";
+import { joinKey } from "../tree/tree-entry.ts";
+import type { TreeLook } from "../tree/tree-entry.ts";
 
-/** Entries of left-out folders that are compared: about a second on a slow disk. What lies beyond is not. */
+/** Limit for compared entries of left-out folders: about a second on a slow disk. Further entries are not compared. */
 const MOST_ENTRIES = 200_000;
-/** Others get a turn this often. */
+/** Yield to the event loop this often. */
 const TURN_MS = 8;
 
-/** Stands for what a folder holds that was left out of a look, by key: names, sizes, modes and times, at any depth. */
+/** Fingerprints of folders that a look left out, by key: names, sizes, modes and times, at any depth. */
 export type LeftOutMarks = ReadonlyMap<string, string>;
 
-/** Nothing is read, so that it costs a few microseconds per entry. */
+/** Reads no contents, so it costs only a few microseconds per entry. */
 export async function markLeftOut({ left_out }: Pick<TreeLook, "left_out">): Promise<LeftOutMarks> {
   const marks = new Map<string, string>();
   const budget = { left: MOST_ENTRIES, turnMs: performance.now() + TURN_MS };
@@ -56,7 +56,7 @@ function namesIn(hash: Hash, key: string): ReturnType<typeof childrenIn> {
   try {
     return [...childrenIn(key)].sort((one, other) => (one.name < other.name ? -1 : 1));
   } catch (error) {
-    hash.update(reasonOf(error)); // gone, or closed to us: then the folder itself tells
+    hash.update(reasonOf(error)); // gone, or not readable: the facts of the folder itself still count
     return [];
   }
 }
@@ -71,6 +71,6 @@ export async function findLost(
     .filter(([key, mark]) => before.has(key) && before.get(key) !== mark)
     .map(([key]) => ({
       path: `${pathFor(decodeKey(key), cwd)}/`,
-      why: `${left_out.get(key)}, and something in it changed`,
+      why: `${left_out.get(key)}, and its contents changed`,
     }));
 }

@@ -1,7 +1,7 @@
 import { isInside } from "../../paths/inside.ts";
 import { enterFolder, knowledgeOf, withAttributes } from "../git/work-tree.ts";
 import type { GitKnowledge, GitPlace } from "../git/work-tree.ts";
-import { decodeKey, keyOf, nameOf } from "../search/keys.ts";
+import { decodeKey, keyOf, nameOf } from "../system/keys.ts";
 import {
   cachesInPackages,
   isLaterFolder,
@@ -10,33 +10,33 @@ import {
   mayHoldLater,
   placeOf,
 } from "./closed-names.ts";
-import { isIgnoredFolder, NO_RULES } from "./ignore-rules.ts";
-import type { IgnoreRules } from "./ignore-rules.ts";
-import { childrenIn, isHeavy, statsOf, whyHidden } from "./list-folder.ts";
-import type { Child } from "./list-folder.ts";
+import { isIgnoredFolder, NO_RULES } from "../tree/ignore-rules.ts";
+import type { IgnoreRules } from "../tree/ignore-rules.ts";
+import { childrenIn, isHeavy, statsOf, whyHidden } from "../tree/list-folder.ts";
+import type { Child } from "../tree/list-folder.ts";
 import type { TreeOptions } from "./look-options.ts";
 import { meetFile } from "./meet-file.ts";
-import { FolderToRead, readSmall } from "./read-entry.ts";
-import { rulesOf } from "./read-rules.ts";
-import { reasonOf } from "../files/system-error.ts";
-import { areSame, factsOf, folderEntry, isYoungAt, joinKey } from "./tree-entry.ts";
-import type { Facts, Place, TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
-import { AFTER_FACTOR, FOLDER_BYTES, HOLD_FACTOR } from "./tree-limits.ts";
+import { FolderToRead, readSmall } from "../tree/read-entry.ts";
+import { rulesOf } from "../tree/read-rules.ts";
+import { reasonOf } from "../system/system-error.ts";
+import { areSame, factsOf, folderEntry, isYoungAt, joinKey } from "../tree/tree-entry.ts";
+import type { Facts, Place, TreeEntry, TreeFolder, TreeLook } from "../tree/tree-entry.ts";
+import { AFTER_FACTOR, FOLDER_BYTES, HOLD_FACTOR } from "../tree/tree-limits.ts";
 
 interface Waiting {
   readonly key: string;
   readonly above: IgnoreRules;
   readonly isIgnored: boolean;
-  /** That of the folder above. */
+  /** The git place of the parent folder. */
   readonly place?: GitPlace | undefined;
 }
 
-/** Others get a turn this often. */
+/** Yield to the event loop this often. */
 const TURN_MS = 8;
 
 /**
- * Looks at every file below the roots: names, times and sizes, without following links, and keeps contents that are not
- * kept yet. Costs about 3 µs for a file that is known, and the reading of one that is not.
+ * Scans every file below the roots: names, times and sizes, without following links, and stores contents that are not
+ * stored yet. Costs about 3 µs per known file, plus reading the unknown ones.
  */
 export async function lookAtTree(options: TreeOptions): Promise<TreeLook> {
   return await new Walk(options).run();
@@ -46,14 +46,14 @@ class Walk {
   readonly #options: TreeOptions;
   readonly #folders = new Map<string, TreeFolder>();
   readonly #left_out = new Map<string, string>();
-  /** Where files that run later may be; the rest; and what git ignores. */
+  /** Queues by priority: folders that may contain run-later files; the rest; folders that git ignores. */
   readonly #first: Waiting[] = [];
   readonly #usual: Waiting[] = [];
   readonly #last: Waiting[] = [];
   readonly #closed: ReadonlySet<string>;
-  /** Whether git's configuration names what it named at the look before: else every name is judged again. */
+  /** Whether git's configuration names the same paths as at the previous look; else every name is judged again. */
   readonly #hasSamePlaces: boolean;
-  /** Without the time that holding objects of git took. */
+  /** Excludes the time for holding git objects. */
   #startMs = performance.now();
   readonly #lookMs: number;
   readonly #budget = { kept: 0, readBytes: 0, laterBytes: 0, isLate: false };
@@ -78,7 +78,7 @@ class Walk {
       if (this.#looked >= limits.look_files) {
         this.#left_out.set(next.key, `there are more than ${limits.look_files} files and folders`);
       } else if (spentMs > 2 * this.#lookMs) {
-        this.#left_out.set(next.key, `looking took more than ${2 * this.#lookMs} ms`);
+        this.#left_out.set(next.key, `the scan took more than ${2 * this.#lookMs} ms`);
       } else {
         await this.#visit(next);
       }
@@ -95,9 +95,9 @@ class Walk {
     const { key, above, isIgnored } = waiting;
     const { previous, workspace } = this.#options;
     this.#looked++;
-    const nowMs = Date.now(); // compared with times of files, so it is the system's and not the host's clock
+    const nowMs = Date.now(); // compared with file times, so it is the system clock and not the injected one
     const stats = statsOf(key);
-    if (stats?.isDirectory() !== true) return this.#leaveOut(key); // gone meanwhile, unless it is hidden
+    if (stats?.isDirectory() !== true) return this.#leaveOut(key); // gone, unless it is hidden
     const facts = factsOf(stats);
     const known = previous?.folders.get(key);
     this.#options.opened?.open(key, facts);
@@ -136,14 +136,14 @@ class Walk {
     if (why !== undefined) this.#left_out.set(key, why);
   }
 
-  /** A name in a folder that may be listed but not entered, or whose path is too long: its folder is left out. */
+  /** True for a name in a folder that may be listed but not entered, or with a too long path: its folder is left out. */
   #isHidden(folder: string, name: string): boolean {
     const why = whyHidden(joinKey(folder, name));
     if (why !== undefined) this.#left_out.set(folder, why);
     return why !== undefined;
   }
 
-  /** A folder that has not changed has the names that it had. */
+  /** An unchanged folder is not listed again. */
   #childrenOf(key: string, facts: Facts, known: TreeFolder | undefined): readonly Child[] | undefined {
     if (known !== undefined && !known.isYoung && areSame(known.facts, facts)) {
       return Array.from(known.entries, ([name, { kind }]) => ({ name, isFolder: kind === "directory" }));
@@ -161,7 +161,7 @@ class Walk {
     }
   }
 
-  /** What is in a repository's own folder is not in its index. */
+  /** Files in a `.git` folder are not in the index. */
   async #gitPlaceOf({ key, place }: Waiting, children: readonly Child[]): Promise<GitPlace | undefined> {
     const { git, limits, keeps, isAfter, isAlone } = this.#options;
     if (!keeps || isAfter) return undefined;
@@ -208,7 +208,7 @@ class Walk {
     return laterBehind(decodeKey(joinKey(folder.key, name)), workspace) === undefined ? undefined : "later";
   }
 
-  /** Sets a folder in line. One that is closed to every tool is looked into only if it was not there before. */
+  /** Queues a folder. One that is off limits to all tools is scanned only if it is new. */
   #meetFolder(folder: TreeFolder, { name, before, place }: MetFolder): MaybeEntry {
     const { previous, isAfter, workspace } = this.#options;
     const key = joinKey(folder.key, name);
@@ -221,11 +221,11 @@ class Walk {
     if (wasLeftOut !== undefined) {
       this.#left_out.set(key, wasLeftOut);
     } else if (this.#hides(key, true)) {
-      // The sandbox hides it from the command, so that nothing in it can be the command's change.
+      // The sandbox hides it from the command, so no change in it can be the command's.
     } else if (entry.place === "sensitive") {
       if (isAfter && !isKnown) this.#first.push(waiting);
       // A sandbox hides it from the command.
-      else if (workspace.sandbox === "none") this.#left_out.set(key, "it is closed to every tool");
+      else if (workspace.sandbox === "none") this.#left_out.set(key, "it is off limits to all tools");
     } else if (isLoadedPackages(decodeKey(key), workspace) && (isKnown || !isAfter)) {
       if (isAfter ? previous?.folders.has(key) === true : !this.#options.keepsPackages) this.#meetUsual(waiting);
       else this.#meetCaches(waiting);
@@ -235,7 +235,7 @@ class Walk {
     return entry;
   }
 
-  /** Of packages that a command cannot change, the caches among them, which it can. */
+  /** A command cannot change these packages, only the caches among them, so only those are scanned. */
   #meetCaches(waiting: Waiting): void {
     const isIgnored = waiting.isIgnored || this.#isIgnored(waiting.key, waiting.above);
     for (const key of cachesInPackages(waiting.key, this.#options.workspace)) {
@@ -245,7 +245,7 @@ class Walk {
     }
   }
 
-  /** `isIgnored`: whether git ignores it, where that is known. */
+  /** `isIgnored`: whether git ignores it; undefined where not known yet. */
   #meetUsual(waiting: Waiting, isIgnored?: boolean): void {
     const { heavy, limits } = this.#options;
     const { key, above } = waiting;

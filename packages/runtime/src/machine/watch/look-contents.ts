@@ -1,6 +1,6 @@
 import type { Difference } from "./compare-looks.ts";
-import { holdSame } from "./tree-entry.ts";
-import type { TreeEntry, TreeLook } from "./tree-entry.ts";
+import { holdSame } from "../tree/tree-entry.ts";
+import type { TreeEntry, TreeLook } from "../tree/tree-entry.ts";
 
 export function bytesOf({ before, after }: Difference): number {
   if (after?.kind !== "file") return 0;

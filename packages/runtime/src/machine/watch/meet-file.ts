@@ -1,15 +1,14 @@
 import { OBJECT_BYTES } from "../git/object-store.ts";
-import type { ObjectStore } from "../git/object-store.ts";
 import { findBlob } from "../git/work-tree.ts";
 import type { GitKnowledge } from "../git/work-tree.ts";
-import type { KeptContents } from "./kept-contents.ts";
-import { hashContent, readContent, readTarget } from "./read-entry.ts";
-import type { FolderToRead, ReadEntry } from "./read-entry.ts";
-import { areSame, isYoungAt, oidOf } from "./tree-entry.ts";
-import type { Facts, GitSource, Place, TreeEntry } from "./tree-entry.ts";
-import type { TreeLimits } from "./tree-limits.ts";
+import type { KeptContents } from "../tree/kept-contents.ts";
+import { hashContent, readContent, readTarget } from "../tree/read-entry.ts";
+import type { FolderToRead, ReadEntry } from "../tree/read-entry.ts";
+import { areSame, isYoungAt, oidOf } from "../tree/tree-entry.ts";
+import type { GitObjects, Facts, GitSource, Place, TreeEntry } from "../tree/tree-entry.ts";
+import type { TreeLimits } from "../tree/tree-limits.ts";
 
-/** What one look has used up so far. */
+/** What one look has used so far. */
 interface Budget {
   kept: number;
   readBytes: number;
@@ -17,12 +16,12 @@ interface Budget {
   isLate: boolean;
 }
 
-/** Bytes of files that run later that one look keeps, in units of `call_bytes`. */
+/** Limit for stored bytes of run-later files per look, in units of `call_bytes`. */
 const LATER_CALLS = 4;
 
 interface MeetOptions {
   readonly name: string;
-  /** As it is now, and as the look before saw it. */
+  /** Its current state, and its entry in the previous look. */
   readonly facts: Facts;
   readonly before: TreeEntry | undefined;
   readonly place: Place;
@@ -34,11 +33,11 @@ interface MeetOptions {
   readonly contents: KeptContents;
   readonly limits: TreeLimits;
   readonly budget: Budget;
-  /** Whether a rule hides it from the command. Asked only where it would be read. */
+  /** Whether a rule hides it from the command. Called only where the file would be read. */
   readonly isHidden: () => boolean;
 }
 
-/** The entry of something that is no folder: the one of the look before where nothing changed, else one that is read. */
+/** The entry of anything but a folder: reused from the previous look where nothing changed, else read. */
 export function meetFile(options: MeetOptions): TreeEntry | Promise<TreeEntry> {
   const { facts, before, contents, budget, git, name } = options;
   const isSame = before !== undefined && areSame(before, facts);
@@ -58,15 +57,15 @@ export function meetFile(options: MeetOptions): TreeEntry | Promise<TreeEntry> {
   return before;
 }
 
-/** The object of git that holds a file which no look has seen before: what times of the index say is taken once. */
+/** The git object of a file that no look has seen before: only then are the times in the index trusted. */
 function unreadBlob({ facts, place, git, keeps, isAfter, name, nowMs, isHidden }: MeetOptions): string | undefined {
   const isUsual = facts.kind === "file" && place === undefined && facts.size <= OBJECT_BYTES;
   if (!isUsual || git.place === undefined || !keeps || isAfter || isYoungAt(nowMs, facts)) return undefined;
   return isHidden() ? undefined : findBlob(git.place, name, facts);
 }
 
-/** The repository that may have the content: before a command the one around the file, after it the one that had it. */
-function storeFor({ git, before }: MeetOptions): ObjectStore | undefined {
+/** The repository that may have the content: before a command the enclosing one, after it the one that had it. */
+function storeFor({ git, before }: MeetOptions): GitObjects | undefined {
   return git.place?.tree.store ?? (oidOf(before) === undefined ? undefined : before?.git?.store);
 }
 
@@ -77,7 +76,7 @@ function inGit(options: MeetOptions, oid: string | undefined): { readonly git?: 
   return isThere ? { git: { store, oid } } : {};
 }
 
-/** What was kept, or is still in the repository. */
+/** Whether the content is stored, or still in the repository. */
 function isKept({ before, contents, git, isAfter }: MeetOptions): boolean {
   if (contents.has(before?.sha256)) return true;
   const source = before?.git;
@@ -98,7 +97,7 @@ function confirm({ git, name }: MeetOptions, oid: string | undefined): void {
   git.place?.tree.confirm(git.place.prefix + name, oid);
 }
 
-/** Whether a file is read, and whether its content is kept then or only told by its hash. */
+/** Whether a file is read, and whether its content is stored or only hashed. */
 function wanted(options: MeetOptions, isSame: boolean): "no" | "kept" | "hashed" {
   const { facts, before, place, isAfter, keeps, limits, git } = options;
   if (facts.kind !== "file" || place === "sensitive") return "no";
@@ -107,20 +106,20 @@ function wanted(options: MeetOptions, isSame: boolean): "no" | "kept" | "hashed"
   if (place === "later") return fitsLater(options) ? "kept" : "no";
   if (isSame && isAfter && before?.sha256 === undefined && before?.git === undefined) return "no";
   if (keeps && fits(options)) return "kept";
-  // What is new has to be told apart later; what was changed, from what it was, or from what another call left.
+  // New files need a hash to recognize them later; changed ones, to compare with the old state or another call's.
   const isOfUse = isAfter
     ? before === undefined || before.sha256 !== undefined || before.git !== undefined || !keeps
-    : // Where git has the content of a file that is too large to be kept, that is as good.
+    : // Git may have the content of a file that is too large to be stored; that is enough.
       keeps && git.place?.tree.tracks(git.place.prefix + options.name) === true && !isKnownOutside(options, isSame);
   return isOfUse && facts.size <= limits.hash_bytes && !options.budget.isLate ? "hashed" : "no";
 }
 
-/** It was read already, and git does not have it. */
+/** Whether it was read already, and git does not have it. */
 function isKnownOutside({ before, git }: MeetOptions, isSame: boolean): boolean {
   return isSame && before?.sha256 !== undefined && before.git === undefined && git.place?.tree.isSettled === true;
 }
 
-/** Few and small, so that the other bounds do not hold for them; but nothing is without any. */
+/** Run-later files are few and small, so they have their own, separate limits. */
 function fitsLater({ facts, limits, budget }: MeetOptions): boolean {
   return facts.size <= limits.later_bytes && budget.laterBytes + facts.size <= LATER_CALLS * limits.call_bytes;
 }

@@ -1,11 +1,11 @@
 import { runsLater } from "../../policy/check-path.ts";
 import type { GitPlaces } from "../../policy/facts.ts";
-import { decodeKey, folderOf, nameOf } from "../search/keys.ts";
+import { decodeKey, folderOf, nameOf } from "../system/keys.ts";
 import type { Difference } from "./compare-looks.ts";
-import { joinKey } from "./tree-entry.ts";
-import type { Facts, TreeEntry, TreeLook } from "./tree-entry.ts";
+import { joinKey } from "../tree/tree-entry.ts";
+import type { Facts, TreeEntry, TreeLook } from "../tree/tree-entry.ts";
 
-/** Two looks, and the roots that they looked at. */
+/** Two looks, and the roots that they scanned. */
 export interface Looks {
   readonly before: TreeLook;
   readonly after: TreeLook;
@@ -14,9 +14,9 @@ export interface Looks {
 }
 
 /**
- * Tells what was moved from what was made. A file that is closed to every tool was never kept, so one that was only
- * moved must not be removed. A file that runs later counts as moved only where it went with a whole folder around its
- * place: a hook that changes its repository is a new hook.
+ * Distinguishes moved files from new ones. The content of a file that is off limits to all tools was never stored, so a
+ * file that was only moved must not be removed. A run-later file counts as moved only together with the folder that
+ * gives it its meaning: a hook that was moved to another repository is a new hook.
  */
 export function findMoved({ before, after, roots }: Looks): (difference: Difference) => boolean {
   let folders: ReadonlyMap<number, string> | undefined;
@@ -30,7 +30,7 @@ export function findMoved({ before, after, roots }: Looks): (difference: Differe
       const below = key.slice(folder.length + 1);
       const oldFolder = folderOf(below) === "" ? origin : joinKey(origin, folderOf(below));
       const old = before.folders.get(oldFolder)?.entries.get(nameOf(below));
-      // What meant nothing where it was, among packages, is new where it means something.
+      // A file without meaning at its old place, among packages, is new at a place where it has one.
       const isMoved = isSameFile(old, now) && old?.place === now.place;
       if (isMoved && runsLater(joinKey(roots[0] ?? "/", decodeKey(below)), { roots }) !== undefined) return true;
     }
@@ -49,7 +49,7 @@ export function isSameFile(old: Facts | undefined, now: Facts): boolean {
   return old?.inode === now.inode && old.size === now.size && old.modified === now.modified && old.kind === now.kind;
 }
 
-/** Files by inode that are closed to every tool and are not where they were. */
+/** Files that are off limits to all tools and no longer at their old path, by inode. */
 export function closedBefore(before: TreeLook, after: TreeLook): ReadonlyMap<number, TreeEntry> {
   const found = new Map<number, TreeEntry>();
   for (const [key, { entries }] of before.folders) {

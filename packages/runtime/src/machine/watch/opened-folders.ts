@@ -1,11 +1,11 @@
 import { chmodSync, closeSync, constants, fstatSync, openSync } from "node:fs";
-import { systemPath } from "../search/keys.ts";
-import { procPath, realBytesOf } from "../files/handle.ts";
-import { isSystemError } from "../files/system-error.ts";
-import type { Facts } from "./tree-entry.ts";
+import { systemPath } from "../system/keys.ts";
+import { procPath, realBytesOf } from "../system/handle.ts";
+import { isSystemError } from "../system/system-error.ts";
+import type { Facts } from "../tree/tree-entry.ts";
 
 const O_PATH = 0o10000000;
-/** What its owner needs to list a folder, and to look at and change what is in it. */
+/** The mode that an owner needs to list a folder and to read and change its entries. */
 const OPEN_TO_OWNER = 0o700;
 
 interface Opened {
@@ -14,13 +14,13 @@ interface Opened {
 }
 
 /**
- * Folders that a command closed to their owner, which would hide what it did in them. Each is open until `close`, which
- * gives it the mode that the command left. The caller closes it.
+ * Folders that a command closed to their owner, which would hide its changes in them. Each stays open until `close`,
+ * which restores the mode that the command set. The caller closes it.
  */
 export class OpenedFolders {
   readonly #opened = new Map<string, Opened>();
 
-  /** False where that is not needed, or not ours to do. */
+  /** False where that is not needed, or not permitted. */
   open(key: string, { owner, mode, inode }: Facts): boolean {
     if (process.getuid?.() === 0 || owner !== process.getuid?.()) return false;
     if ((mode & OPEN_TO_OWNER) === OPEN_TO_OWNER || !setMode(key, inode, mode | OPEN_TO_OWNER)) return false;
@@ -29,14 +29,14 @@ export class OpenedFolders {
   }
 
   close(): void {
-    // Innermost first: a folder that is closed hides those in it.
+    // Innermost first: a closed folder makes those in it unreachable.
     const inside = [...this.#opened].sort(([one], [other]) => other.length - one.length);
     for (const [key, { inode, mode }] of inside) setMode(key, inode, mode);
     this.#opened.clear();
   }
 }
 
-/** False where the folder is gone, another one took its place, or the system refuses. */
+/** False where the folder is gone or was replaced, or the system refuses. */
 function setMode(key: string, inode: number, mode: number): boolean {
   let fd: number | undefined;
   try {

@@ -1,22 +1,22 @@
 import { join } from "node:path";
 import { readOwnFile } from "../../own-files/read-own-file.ts";
-import { stateFolders } from "../files/state-folders.ts";
+import { stateFolders } from "../system/state-folders.ts";
 import type { GitTrees } from "../git/git-trees.ts";
 import type { ObjectStore } from "../git/object-store.ts";
-import { decodeKey } from "../search/keys.ts";
-import type { IgnoreRules } from "./ignore-rules.ts";
-import { KeptContents } from "./kept-contents.ts";
-import type { Span } from "./kept-contents.ts";
+import { decodeKey } from "../system/keys.ts";
+import type { IgnoreRules } from "../tree/ignore-rules.ts";
+import { KeptContents } from "../tree/kept-contents.ts";
+import type { Span } from "../tree/kept-contents.ts";
 import type { LeftOutMarks } from "./left-out.ts";
 import { KINDS, PLACES } from "./stored-looks.ts";
 import type { StoredEntry, StoredFacts, StoredLine } from "./stored-looks.ts";
-import type { Facts, TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
+import type { Facts, TreeEntry, TreeFolder, TreeLook } from "../tree/tree-entry.ts";
 
-/** What a command of a process that is gone began with. */
+/** The look before a command whose process is gone. */
 export interface StoredLook {
   readonly look: TreeLook;
   readonly leftOut: LeftOutMarks;
-  /** Keys of what rules closed to it. */
+  /** Keys of paths that rules closed to it. */
   readonly closed: ReadonlySet<string>;
   /** The caller releases it. */
   readonly contents: KeptContents;
@@ -24,20 +24,20 @@ export interface StoredLook {
 
 interface LookFile {
   readonly state_dir: string;
-  /** As `StoredLooks` gave it. */
+  /** The file name that `StoredLooks` returned. */
   readonly name: string;
-  /** Of the command. */
+  /** ID of the command. */
   readonly id: string;
   readonly git: GitTrees;
 }
 
-/** Not the very rules of any folder, so that those are read again. */
+/** Not identical to the rules of any folder, so that those are read again. */
 const UNKNOWN_RULES: IgnoreRules = [];
 
-/** `<random>@<process>`, as `StoredLooks` and `KeptContents` name them: nothing leads out of their folder. */
+/** `<random>@<process>`, the names of `StoredLooks` and `KeptContents`: none can lead out of their folder. */
 export const LOOK_FILE = /^[0-9a-f]+@(?<owner>[\w.:[\]-]+)\.(?:look|contents)$/;
 
-/** Undefined where it is not there, or not all of it. Throws what the system says. */
+/** Undefined where it is missing or incomplete. Throws system errors. */
 export function readStoredLook({ state_dir, name, id, git }: LookFile): StoredLook | undefined {
   const { looks } = stateFolders(state_dir);
   if (!LOOK_FILE.test(name)) return undefined;
@@ -70,7 +70,7 @@ function* linesOf(path: string): Iterable<StoredLine> {
   const bytes = readOwnFile(path);
   for (let at = 0; ;) {
     const end = bytes.indexOf(0x0a, at);
-    if (end < 0) return; // what comes after it was not written to its end
+    if (end < 0) return; // the rest is an incomplete line
     yield JSON.parse(bytes.toString("utf8", at, end)) as StoredLine;
     at = end + 1;
   }

@@ -3,18 +3,18 @@ import { ToolError } from "../../protocol/errors.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { CONTENT_GONE, MAX_LOST } from "../files/record-change.ts";
 import type { OthersChange, Recorded, RecordRequest } from "../files/record-change.ts";
-import { reasonOf } from "../files/system-error.ts";
+import { reasonOf } from "../system/system-error.ts";
 import type { Described } from "./describe-changes.ts";
 
 type Changer = Pick<FileChanger, "record">;
 
 interface ToRecord {
   readonly described: readonly Described[];
-  /** What else changed that undo cannot restore. */
+  /** Other changes that undo cannot restore. */
   readonly lost: NonNullable<RecordRequest["lost"]>;
 }
 
-/** What cannot be put on record is told as what cannot be undone: the command has run, and what it did is to be known. */
+/** Changes that cannot be recorded are reported as not undoable: the command has run, so they must be listed. */
 export async function recordChanges(
   changer: Changer,
   { run_id, tool_call_id }: Pick<RecordRequest, "run_id" | "tool_call_id">,
@@ -40,7 +40,7 @@ export async function recordChanges(
     .map(({ change }) =>
       change.undoable && !recorded.has(change.real) ? { ...change, undoable: false, why_not: problem } : change,
     );
-  // A record of nothing but what is lost is for the undo of the run.
+  // A record that only lists lost changes is for the undo of the run.
   return { files: told, ...(undo_id === undefined || files.length === 0 ? {} : { undo_id }) };
 }
 
@@ -55,6 +55,6 @@ export async function tryToRecord(
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     const reason = reasonOf(error.cause ?? error);
-    return { undo_id: undefined, files: [], same: [], problem: `what undoes it could not be kept (${reason})` };
+    return { undo_id: undefined, files: [], same: [], problem: `its undo data could not be stored (${reason})` };
   }
 }

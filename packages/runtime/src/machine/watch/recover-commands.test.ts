@@ -196,7 +196,7 @@ test("the call is on record as interrupted, with what it changed", async () => {
   const last = events.find(({ type }) => type === "tool_call.failed");
   const { error, audit } = (last?.payload ?? {}) as { error?: CallError; audit?: AuditRecord };
   expect(error?.message).toMatch(
-    /^"bash" was running when its process ended; paths that it changed until then: 3; undo: undo_\w+$/,
+    /^"bash" was running when its process ended; paths changed before that: 3; undo: undo_\w+$/,
   );
   expect((await runtime.undo(audit?.artifacts.undo_id ?? "")).ok).toBe(true);
 });
@@ -262,7 +262,7 @@ test("a command of another container that has not been heard of for a minute is 
   expect(early.error?.code).toBe("NotFound");
   expect(earlyNames).toEqual([name]);
   // Since when it was last heard of is two minutes before its changes here, so that they are left alone.
-  expect(late.error?.message).toMatch(/paths left alone: 4; they changed when the command may have ended already/);
+  expect(late.error?.message).toMatch(/paths skipped: 4; they changed when the command may have ended already/);
   expect(readdirSync(running)).toEqual([]);
   expect(snapshot(root)).not.toBe(before);
 });
@@ -277,7 +277,7 @@ test("what others changed after the kill is left alone, and undo says so", async
   const { ok, error } = await (await open()).undo("run_killed");
 
   expect(ok).toBe(false);
-  expect(error?.message).toMatch(/cannot be undone: "\." \(paths left alone: 2; they changed when the command may/);
+  expect(error?.message).toMatch(/cannot be undone: "\." \(paths skipped: 2; they changed when the command may/);
   expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("a.txt\n");
   expect(readFileSync(join(root, "src/c.ts"), "utf8")).toBe("mine\n");
   expect(readFileSync(join(root, "src/mine.txt"), "utf8")).toBe("mine\n");

@@ -5,13 +5,13 @@ import type { UndoRecord } from "../../contract/undo.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { FileChanger } from "../files/file-changer.ts";
-import { tryLockAnew, unlock } from "../files/lock-files.ts";
-import { pause } from "../files/pause.ts";
-import { lifeOf } from "../files/process-owner.ts";
-import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
-import { isSystemError, reasonOf } from "../files/system-error.ts";
+import { tryLockAnew, unlock } from "../system/lock-files.ts";
+import { pause } from "../system/pause.ts";
+import { lifeOf } from "../system/process-owner.ts";
+import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
+import { isSystemError, reasonOf } from "../system/system-error.ts";
 import { GitTrees } from "../git/git-trees.ts";
-import { folderOf, keyOf, nameOf } from "../search/keys.ts";
+import { folderOf, keyOf, nameOf } from "../system/keys.ts";
 import { findKilled } from "./command-turns.ts";
 import type { CommandNote, KilledCommand } from "./command-turns.ts";
 import { lookAtTree } from "./look-at-tree.ts";
@@ -19,13 +19,13 @@ import { OpenedFolders } from "./opened-folders.ts";
 import { LOOK_FILE, readStoredLook } from "./read-stored-look.ts";
 import type { StoredLook } from "./read-stored-look.ts";
 import { settleCommand } from "./settle-command.ts";
-import { TREE_LIMITS } from "./tree-limits.ts";
+import { TREE_LIMITS } from "../tree/tree-limits.ts";
 import { changesOfOthers } from "./whose-changes.ts";
 
 interface RecoverPlace {
   readonly state_dir: string;
   readonly workspace: WorkspaceContext;
-  /** Called where there is something to record. */
+  /** Called only where something has to be recorded. */
   readonly loadChanger: () => Promise<FileChanger>;
 }
 
@@ -36,8 +36,8 @@ interface RecoverOptions extends RecoverPlace {
 const PAUSE_MS = 5;
 
 /**
- * Puts on record what commands changed whose process was killed, so that it can be undone. Where that is not known any
- * more the record says so, and undo of the run fails with it. Never throws for one of them.
+ * Records the changes of commands whose process was killed, so that they can be undone. Where they are unknown, the
+ * record says so, and undo of the run fails with that reason. Never throws because of a single command.
  */
 export async function recoverCommands(place: RecoverPlace): Promise<void> {
   const { state_dir } = place;
@@ -67,7 +67,7 @@ async function recoverOnce(killed: KilledCommand, options: RecoverOptions): Prom
 
 async function recover(killed: KilledCommand, options: RecoverOptions): Promise<void> {
   const { command } = killed;
-  // Without it the command had not begun, or it was one in the background, which cannot be undone.
+  // Without it the command had not begun, or was a background process, which cannot be undone.
   if (command !== undefined && !(await isRecorded(killed, command, options))) {
     const problem = await tryToSettle(killed, command, options);
     if (problem !== undefined) await recordUnknown(command, problem, options);
@@ -75,7 +75,7 @@ async function recover(killed: KilledCommand, options: RecoverOptions): Promise<
   killed.forget();
 }
 
-/** It was killed when what it changed was on record already. */
+/** Whether its changes were recorded already when it was killed. */
 async function isRecorded(
   { from }: KilledCommand,
   command: CommandNote,
@@ -98,19 +98,19 @@ async function tryToSettle(
   options: RecoverOptions,
 ): Promise<string | undefined> {
   const { state_dir, workspace } = options;
-  if (command.look === undefined) return "what was there before could not be stored";
-  if (command.roots.join("\0") !== workspace.roots.join("\0")) return "the roots are other ones by now";
+  if (command.look === undefined) return "the previous state could not be stored";
+  if (command.roots.join("\0") !== workspace.roots.join("\0")) return "the roots have changed since";
   const git = new GitTrees(state_dir, workspace.home);
   let stored: StoredLook | undefined;
   try {
     stored = readStoredLook({ state_dir, name: command.look, id: killed.id, git });
-    if (stored === undefined) return "what was there before is not stored any more";
+    if (stored === undefined) return "the previous state is no longer stored";
     await settle({ killed, command, stored, git }, options);
     return undefined;
   } catch (error) {
     if (error instanceof ToolError) return error.message;
-    if (isSystemError(error)) return `what was there before cannot be compared (${reasonOf(error)})`;
-    if (error instanceof SyntaxError || error instanceof TypeError) return "what was stored of it is damaged";
+    if (isSystemError(error)) return `the previous state cannot be compared (${reasonOf(error)})`;
+    if (error instanceof SyntaxError || error instanceof TypeError) return "its stored state is damaged";
     throw error;
   } finally {
     stored?.contents.release();
@@ -191,10 +191,10 @@ async function recordUnknown(
   await changer.record({ run_id, tool_call_id, by_command: true, lost: [{ path: ".", why }] }, []);
 }
 
-/** Looks of processes that cannot be seen, those of other containers, are of no use any more after this time. */
+/** Looks of processes that are not visible, in other containers, are removed after this time. */
 const UNSEEN_MS = 24 * 3_600_000;
 
-/** Of processes that are gone. */
+/** Removes the looks of dead processes. */
 function removeLooks(folder: string): void {
   for (const name of readdirSync(folder)) {
     const owner = LOOK_FILE.exec(name)?.groups?.["owner"];

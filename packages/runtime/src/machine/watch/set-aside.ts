@@ -3,9 +3,9 @@ import type { Intruder, TakenBack } from "../files/take-back.ts";
 import { isInside } from "../../paths/inside.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { decodeKey, keyOf } from "../search/keys.ts";
+import { decodeKey, keyOf } from "../system/keys.ts";
 import { setAsideOf } from "./find-intruders.ts";
-import type { KeptContents } from "./kept-contents.ts";
+import type { KeptContents } from "../tree/kept-contents.ts";
 import { tryToRecord } from "./record-changes.ts";
 
 interface SetAsideParts {
@@ -23,13 +23,13 @@ interface Found {
 
 interface SetAside {
   readonly taken: readonly TakenBack[];
-  /** Undoing it brings the files back. */
+  /** Undo with this ID restores the files. */
   readonly set_aside_id?: string | undefined;
 }
 
 /**
- * Removes what would run later, or puts back what it was, after its bytes were kept: undo brings them back for whoever
- * wrote them, which may have been a person and not the command.
+ * Removes a file that would run later, or restores its previous state, after its bytes were stored: undo restores them
+ * for their author, who may have been a user and not the command.
  */
 export async function setAside(
   parts: SetAsideParts,
@@ -45,7 +45,7 @@ export async function setAside(
   const lost = intruders.filter(isLost).map((intruder) => ({
     intruder,
     outcome: "stays" as const,
-    problem: "what it holds could not be kept, so it was not removed",
+    problem: "its content could not be stored, so it was not removed",
   }));
   const taken = await takeBack(parts, { folders_made, intruders: intruders.filter((each) => !isLost(each)) });
   return { taken: [...taken, ...lost], set_aside_id: undo_id };

@@ -4,22 +4,22 @@ import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { RecordRequest } from "../files/record-change.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import type { TakenBack } from "../files/take-back.ts";
-import { decodeKey } from "../search/keys.ts";
+import { decodeKey } from "../system/keys.ts";
 import type { WatchRequest } from "./command-changes.ts";
 import { compareLooks } from "./compare-looks.ts";
 import type { Difference } from "./compare-looks.ts";
 import { describeChanges, isDoneBy } from "./describe-changes.ts";
 import type { Touched } from "./describe-changes.ts";
 import { describeTaken, findIntruders, isOutOfReach } from "./find-intruders.ts";
-import type { KeptContents } from "./kept-contents.ts";
+import type { KeptContents } from "../tree/kept-contents.ts";
 import { findLost } from "./left-out.ts";
 import type { LeftOutMarks } from "./left-out.ts";
-import { statsOf } from "./list-folder.ts";
+import { statsOf } from "../tree/list-folder.ts";
 import { bytesOf } from "./look-contents.ts";
 import { recordChanges } from "./record-changes.ts";
 import { setAside } from "./set-aside.ts";
-import type { TreeLook } from "./tree-entry.ts";
-import type { TreeLimits } from "./tree-limits.ts";
+import type { TreeLook } from "../tree/tree-entry.ts";
+import type { TreeLimits } from "../tree/tree-limits.ts";
 import { isAgreedElsewhere, isSurelyOwn } from "./whose-changes.ts";
 import type { OwnTime } from "./whose-changes.ts";
 
@@ -31,28 +31,28 @@ interface SettleParts {
   readonly limits: TreeLimits;
 }
 
-/** A command that is over, and what was seen before and after it. */
+/** A finished command, with the looks before and after it. */
 interface EndedCommand {
   readonly request: Omit<WatchRequest, "signal" | "recorded">;
   readonly before: TreeLook;
   readonly after: TreeLook;
   readonly leftOut: LeftOutMarks;
   readonly time: Omit<OwnTime, "before" | "after">;
-  /** What other calls did since it began. `count` is the number of differences. */
+  /** Changes of other calls since it began. `count` is the number of differences. */
   readonly touched: (count: number) => Touched;
   readonly overlapped: boolean;
 }
 
 export interface Settled {
   readonly changes: CommandChanges;
-  /** What is surely its own. */
+  /** Changes that are certainly its own. */
   readonly own: readonly Difference[];
   readonly taken: readonly TakenBack[];
 }
 
 const MAX_LEFT_OUT = 20;
 
-/** Tells what a command changed, sets aside what would run later, and puts the rest on record for undo. */
+/** Reports what a command changed, sets aside what would run later, and records the rest for undo. */
 export async function settleCommand(parts: SettleParts, command: EndedCommand): Promise<Settled> {
   const { workspace, cwd, contents, limits } = parts;
   const { request, before, after } = command;
@@ -64,7 +64,7 @@ export async function settleCommand(parts: SettleParts, command: EndedCommand): 
     (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, reach),
   );
   const time = { ...command.time, before, after };
-  // After a kill the next start may be hours later: what people changed meanwhile is theirs.
+  // After a kill the next start may be hours later: changes by users meanwhile are not the command's.
   const isTheirs = (each: Difference): boolean =>
     isAgreedElsewhere(each, time) || (time.until !== undefined && !isSurelyOwn(each, time));
   const intruders =
@@ -99,9 +99,9 @@ export async function settleCommand(parts: SettleParts, command: EndedCommand): 
   return { changes, own, taken };
 }
 
-/** Not named: they may be another chat's. */
+/** Without paths: they may belong to another chat. */
 function leftAlone(count: number, { until }: Pick<OwnTime, "until">): NonNullable<RecordRequest["lost"]> {
   if (count === 0) return [];
   const when = until === undefined ? "" : "the command may have ended already, or ";
-  return [{ path: ".", why: `paths left alone: ${count}; they changed when ${when}commands of other sessions ran` }];
+  return [{ path: ".", why: `paths skipped: ${count}; they changed when ${when}commands of other sessions ran` }];
 }

@@ -2,20 +2,19 @@ import { randomBytes } from "node:crypto";
 import { closeSync, openSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { PlaceJudge } from "../../contract/processes.ts";
-import { writeWhole } from "../files/bytes.ts";
-import { ownProcess } from "../files/process-owner.ts";
-import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
-import { isSystemError } from "../files/system-error.ts";
-import type { ObjectStore } from "../git/object-store.ts";
-import { decodeKey } from "../search/keys.ts";
-import type { KeptContents } from "./kept-contents.ts";
+import { writeWhole } from "../system/bytes.ts";
+import { ownProcess } from "../system/process-owner.ts";
+import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
+import { isSystemError } from "../system/system-error.ts";
+import { decodeKey } from "../system/keys.ts";
+import type { KeptContents } from "../tree/kept-contents.ts";
 import type { LeftOutMarks } from "./left-out.ts";
-import { areSame, joinKey } from "./tree-entry.ts";
-import type { Facts, GitSource, TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
+import { areSame, joinKey } from "../tree/tree-entry.ts";
+import type { GitObjects, Facts, GitSource, TreeEntry, TreeFolder, TreeLook } from "../tree/tree-entry.ts";
 
-/** Written at once: a system call for each folder would cost more than its bytes do. */
+/** Batch size: one system call per folder would cost more than writing its bytes. */
 const BATCH_CHARACTERS = 1 << 20;
-/** Others get a turn this often. */
+/** Yield to the event loop this often. */
 const TURN_MS = 8;
 /** Bytes beyond the size of a complete look before the file is rewritten. */
 const SPARE_BYTES = 64 << 20;
@@ -47,7 +46,7 @@ export type StoredEntry = readonly [
   target: string | 0,
 ];
 
-/** A line of the file. All before a `look` make up what that one saw; a folder that comes again replaces the one before. */
+/** A line of the file. The lines before a `look` are what it saw; a repeated folder replaces the earlier one. */
 export type StoredLine =
   | { readonly store: number; readonly key: string; readonly trailers: readonly (readonly [string, string])[] }
   | { readonly kept: readonly (readonly [sha256: string, at: number, size: number])[] }
@@ -66,25 +65,25 @@ export type StoredLine =
     };
 
 interface ToStore {
-  /** Of the command. */
+  /** ID of the command. */
   readonly id: string;
   readonly leftOut: LeftOutMarks;
   readonly closes?: PlaceJudge | undefined;
-  /** No other command of this process needs what was stored before. */
+  /** No other command of this process needs the earlier looks. */
   readonly isOnly: boolean;
 }
 
 /**
- * What commands began with, on the disk: where the process is killed, the next start finds what a command changed until
- * then. A look appends what differs from the one before it, which is little. Not synced: a killed process leaves what it
- * wrote, and after a power cut the result says that nothing is known. The caller closes it.
+ * Looks before commands, on the disk: after a kill of the process, the next start finds what the command had changed.
+ * Each look appends only its differences from the previous one. Not synced: writes survive a kill of the process, and
+ * after a power loss the result says that the changes are unknown. The caller closes it.
  */
 export class StoredLooks {
   readonly #state_dir: string;
   readonly #contents: KeptContents;
   #file: { readonly fd: number; readonly path: string } | undefined;
   #folders: TreeLook["folders"] = new Map();
-  #stores = new Map<ObjectStore, { readonly number: number; readonly trailers: string }>();
+  #stores = new Map<GitObjects, { readonly number: number; readonly trailers: string }>();
   #spans = 0;
   #epoch = 0;
   #bytes = 0;
@@ -96,7 +95,7 @@ export class StoredLooks {
     this.#contents = contents;
   }
 
-  /** The name of the file that has it. Undefined where it cannot be stored: commands run even when the disk is full. */
+  /** Returns the file name. Undefined where the look cannot be stored: commands run even when the disk is full. */
   async store(look: TreeLook, options: ToStore): Promise<string | undefined> {
     const result = this.#turn.then(() => this.#tryToStore(look, options));
     this.#turn = result.catch(() => {}); // reported to the caller of this turn
@@ -194,8 +193,8 @@ export class StoredLooks {
     return "oid" in source ? [number, "oid", source.oid] : [number, "name", source.name];
   }
 
-  /** A store comes before what refers to it, and again where it has other packs. */
-  #addStore(store: ObjectStore, add: (line: StoredLine) => void): number {
+  /** A store is written before the lines that refer to it, and again where its packs changed. */
+  #addStore(store: GitObjects, add: (line: StoredLine) => void): number {
     const known = this.#stores.get(store);
     const trailers = [...store.trailers].map(([name, { bytes }]) => [name, bytes.toString("hex")] as const);
     const text = trailers.join();
@@ -219,14 +218,14 @@ function storedFacts({ kind, inode, size, modified, touched, mode, owner, group,
   return [KINDS.indexOf(kind), inode, size, modified, touched, mode, owner, group, links];
 }
 
-/** A look that finds an entry unchanged holds the very same object. */
+/** Compares by identity: a look reuses the object of an unchanged entry. */
 function isStored(was: TreeFolder | undefined, now: TreeFolder): boolean {
   if (was === undefined || was.entries.size !== now.entries.size || !areSame(was.facts, now.facts)) return false;
   for (const [name, entry] of now.entries) if (was.entries.get(name) !== entry) return false;
   return true;
 }
 
-/** Keys of what rules close: a change of it is not the command's. Rules are asked where they may say something only. */
+/** Keys of paths that rules close: changes of them are not the command's. Skips folders where no rule can apply. */
 function* closedIn({ folders }: TreeLook, closes: PlaceJudge): Iterable<string> {
   for (const { key, real, entries } of folders.values()) {
     if (!closes.mayCloseBelow(real)) continue;

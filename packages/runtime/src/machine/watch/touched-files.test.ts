@@ -2,13 +2,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import { keyOf } from "../search/keys.ts";
+import { keyOf } from "../system/keys.ts";
 import { TouchedFiles } from "./touched-files.ts";
-import type { TreeLook } from "./tree-entry.ts";
+import type { TreeLook } from "../tree/tree-entry.ts";
 
 const noLooks = () => [];
 
-test("each command is told of what was touched since it began", () => {
+test("each command learns which files were touched since it began", () => {
   const touched = new TouchedFiles();
   const first = touched.position;
   touched.add([["/a", "one"]], noLooks);

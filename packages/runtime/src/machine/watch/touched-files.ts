@@ -1,25 +1,25 @@
-import { decodeKey, folderOf, keyOf, nameOf } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf, nameOf } from "../system/keys.ts";
 import type { Difference } from "./compare-looks.ts";
 import type { Touched } from "./describe-changes.ts";
-import { statsOf } from "./list-folder.ts";
-import type { TreeLook } from "./tree-entry.ts";
+import { statsOf } from "../tree/list-folder.ts";
+import type { TreeLook } from "../tree/tree-entry.ts";
 
-/** A real path, and what a call left there: the hash, null for removed, undefined for not done yet. */
+/** A real path and what a call left there: the hash, null if removed, undefined if not done yet. */
 export type TouchedFile = readonly [real: string, sha256: string | null | undefined];
 
-/** So many are remembered before it is asked which of them are of use. */
+/** Above this count, entries that no running command needs are pruned. */
 const PRUNE_AT = 10_000;
 
 /**
- * What calls do to files while commands run: the commands that run beside them do not tell it as their own. One record
- * for all of them, since some run for hours. It holds about as many files as there are.
+ * File changes of other calls while commands run, so that a parallel command does not report them as its own. One list
+ * for all commands, since some run for hours. Its size is bounded by about the number of existing files.
  */
 export class TouchedFiles {
   readonly #files = new Map<string, { readonly sha256: string | null | undefined; readonly at: number }>();
   #count = 0;
   #pruneAt = PRUNE_AT;
 
-  /** What is added from now on is `since` this. */
+  /** The current end of the list; pass it to `since`. */
   get position(): number {
     return this.#count;
   }
@@ -28,7 +28,7 @@ export class TouchedFiles {
     return this.#files.size;
   }
 
-  /** `looks` are those that commands which still run began with; undefined for one that is not done. */
+  /** `looks` are the looks before the commands that still run; undefined for an unfinished one. */
   add(files: readonly TouchedFile[], looks: () => readonly (TreeLook | undefined)[]): void {
     for (const [real, sha256] of files) this.#files.set(real, { sha256, at: ++this.#count });
     if (this.#files.size > this.#pruneAt) this.#prune(looks());
@@ -47,7 +47,7 @@ export class TouchedFiles {
     this.#pruneAt = PRUNE_AT;
   }
 
-  /** What neither is there nor was there when a command began makes no difference to it. */
+  /** Drops files that neither exist nor existed when a running command began. */
   #prune(looks: readonly (TreeLook | undefined)[]): void {
     for (const real of this.#files.keys()) {
       const key = keyOf(real);
@@ -60,7 +60,7 @@ export class TouchedFiles {
   }
 }
 
-/** What a command left, as far as that can be told from what others leave. */
+/** What a command left, where its author can be recognized. */
 export function leftBy({ key, after }: Difference): readonly TouchedFile[] {
   if (after !== undefined && after.sha256 === undefined) return [];
   return [[decodeKey(key), after?.sha256 ?? null]];

@@ -1,24 +1,24 @@
 import { statSync } from "node:fs";
 import { parseLines } from "../files/change-log.ts";
 import type { LogLine } from "../files/change-log.ts";
-import { isSystemError } from "../files/system-error.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { findLogs, readLog } from "../files/undo-logs.ts";
 import type { UndoRecord } from "../../contract/undo.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { isInside } from "../../paths/inside.ts";
-import { decodeKey, folderOf, keyOf, nameOf } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf, nameOf } from "../system/keys.ts";
 import type { WatchRequest } from "./command-changes.ts";
 import type { Interval } from "./command-turns.ts";
 import type { Difference } from "./compare-looks.ts";
 import type { TouchedFile } from "./touched-files.ts";
-import type { TreeEntry, TreeLook } from "./tree-entry.ts";
+import type { TreeEntry, TreeLook } from "../tree/tree-entry.ts";
 
-/** Longer than the clock for times of files stands still. */
+/** Longer than one tick of the clock for file times. */
 const MARGIN_MS = 50;
 
 export interface OwnTime {
   readonly from: number;
-  /** Left out: it has just ended. Else it ran until then at least, and what changed later may be anybody's. */
+  /** Undefined if it has just ended. Else it ran at least until then; later changes have no certain author. */
   readonly until?: number;
   readonly others: readonly Interval[];
   readonly before: TreeLook;
@@ -26,9 +26,9 @@ export interface OwnTime {
 }
 
 /**
- * Whether a change was surely made by this command and by none of those that ran beside it: no other one ran from its
- * start to the last change, by the kernel's own time, which no program can set. The last change alone would not do:
- * another one may have changed the same path before it, and undo would remove both.
+ * Whether a change was certainly made by this command and by no parallel one: no other command ran between its start and
+ * the last change, by ctime, which no program can set. Checking only the moment of the last change is not enough:
+ * another command may have changed the same path earlier, and undo would revert both.
  */
 export function isSurelyOwn({ key, after }: Difference, own: OwnTime): boolean {
   if (own.others.length === 0 && own.until === undefined) return true;
@@ -37,7 +37,7 @@ export function isSurelyOwn({ key, after }: Difference, own: OwnTime): boolean {
   return own.others.every((other) => touched + MARGIN_MS < other.from || own.from - MARGIN_MS > other.to);
 }
 
-/** Where a person let a command change files that run later: what its words name, or all of it. */
+/** Where a user allowed a command to change run-later files: the paths that it names, or everywhere. */
 export function agreedTo(
   { confirmed, opens }: Pick<WatchRequest, "confirmed" | "opens">,
   { roots }: { readonly roots: readonly string[] },
@@ -46,21 +46,21 @@ export function agreedTo(
   return opens.later === true ? roots : opens.paths;
 }
 
-/** Whether a change may be that of a command of another session, to which a person let it be. */
+/** Whether a command of another session, with a user's approval, may have made the change. */
 export function isAgreedElsewhere(difference: Difference, own: OwnTime): boolean {
   if (isSurelyOwn(difference, own)) return false;
   const real = decodeKey(difference.key);
   return own.others.some(({ agreed }) => agreed.some((path) => isInside(path, real)));
 }
 
-/** What was removed leaves its time in the folder that it was in; what came with a folder that was moved, in that one. */
+/** A removal shows in the ctime of the folder; a file that came with a moved folder, in the ctime of that folder. */
 function touchedAt(key: string, after: TreeEntry | undefined, own: OwnTime): number {
   if (after === undefined) return touchedAround(key, own.after);
   const touched = after.kind === "directory" ? (own.after.folders.get(key)?.facts.touched ?? 0) : after.touched;
   return touched >= own.from - MARGIN_MS ? touched : Math.max(touched, newestAbove(key, own));
 }
 
-/** Of the folders above, up to the first that was there before. */
+/** Newest ctime of the parent folders, up to the first one that existed before. */
 function newestAbove(key: string, { before, after }: OwnTime): number {
   let newest = 0;
   for (let at = folderOf(key); at !== ""; at = folderOf(at)) {
@@ -83,19 +83,19 @@ type UndoFile = UndoRecord["files"][number];
 
 interface CommandStart {
   readonly from: number;
-  /** Its own changes are left out; empty where those of parallel calls of the run count too. */
+  /** Changes of this run are left out; empty to include those of parallel calls of the run. */
   readonly run_id: string;
-  /** What the command began with. */
+  /** The look before the command. */
   readonly before: TreeLook;
 }
 
-/** What calls of other runs did to files since, as far as it is on record: of all processes of a state folder. */
+/** Recorded changes of calls of other runs since then, of all processes that share the state folder. */
 export function changesOfOthers(state_dir: string, start: CommandStart): readonly TouchedFile[] {
   try {
     return readChanges(state_dir, start);
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    return []; // the record cannot be read, so nothing can be put there either, and nothing is undone by it
+    return []; // the undo log is unreadable, so nothing can be recorded in it and nothing will be undone
   }
 }
 
@@ -113,7 +113,7 @@ function readChanges(state_dir: string, start: CommandStart): readonly TouchedFi
 }
 
 /**
- * Whether a change on record may have been made while the command ran. Most are recorded before the first file changes,
+ * Whether a recorded change may have been made while the command ran. Most are recorded before the first file changes,
  * so one from just before the command is over only if the command began with what the change left. Without that check a
  * command that follows a call within the margin could not be undone.
  */

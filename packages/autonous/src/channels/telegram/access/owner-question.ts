@@ -117,7 +117,7 @@ function refused(
 
 // oxfmt-ignore
 const OUTCOMES: Readonly<Record<Contact["state"], string>> = {
-  asked:   "was not let in yet",
+  asked:   "has no access yet",
   allowed: "has access",
   ignored: "is ignored: you are not asked about them again",
   blocked: "is blocked: the bot does not answer them",

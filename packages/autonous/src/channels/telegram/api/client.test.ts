@@ -86,7 +86,7 @@ for (const { status, body } of NOT_TELEGRAM) {
     });
     await expect(send(client, "one")).rejects.toMatchObject({
       kind: "unreachable",
-      message: "Telegram cannot be reached for sendMessage (no answer of Telegram's)",
+      message: "Telegram cannot be reached for sendMessage (not a response from Telegram)",
     });
   });
 }

@@ -181,7 +181,7 @@ export class TelegramClient {
     try {
       await this.rate.take(chat, this.#closing.signal);
     } catch {
-      throw new TelegramFailure("The channel is being closed", { kind: "unreachable" });
+      throw new TelegramFailure("The channel is closing", { kind: "unreachable" });
     }
   }
 

@@ -74,7 +74,7 @@ test("a file that is shorter than announced is not taken for the file", async ()
   const give: RequestListener = (_, response) => void response.end("half");
   const failed = download({ file: { file_path: "a.txt", file_size: 8 }, give });
   await expect(failed).rejects.toThrow(ShortFileError);
-  await expect(failed).rejects.toThrow("Telegram gave 4 of its 8 bytes; send it again");
+  await expect(failed).rejects.toThrow("Telegram sent 4 of 8 bytes; send it again");
 });
 
 test("a file whose size is not announced, or was announced too small, is taken", async () => {

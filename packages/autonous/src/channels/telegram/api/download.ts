@@ -40,8 +40,7 @@ export async function downloadFile(client: TelegramClient, file_id: string, opti
         if (bytes > limit_bytes) throw new TooLargeError();
         write(piece);
       }
-      if (bytes < file_size)
-        throw new ShortFileError(`Telegram gave ${bytes} of its ${file_size} bytes; send it again`);
+      if (bytes < file_size) throw new ShortFileError(`Telegram sent ${bytes} of ${file_size} bytes; send it again`);
     },
     { stopped, timeoutMs: fileMs(Math.min(Math.max(file_size, 1), limit_bytes)) },
   );
@@ -54,7 +53,7 @@ async function* fetchPieces(url: string, signal: AbortSignal): AsyncIterable<Uin
     if (!response.ok || response.body === null) {
       await response.body?.cancel();
       if (response.status === 404) throw new NoSuchFileError();
-      const why = `Telegram did not give the file (${response.status})`;
+      const why = `Telegram rejected the download (${response.status})`;
       throw new TelegramFailure(why, { kind: response.status === 429 ? "busy" : "unreachable" });
     }
     return response.body.getReader();

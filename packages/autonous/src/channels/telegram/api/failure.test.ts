@@ -25,7 +25,7 @@ for (const { code, description, kind } of REFUSALS) {
     const error = new GrammyError("", { ok: false, error_code, description }, "sendMessage", {});
     expect(failureOf(error)).toMatchObject({
       kind,
-      message: `Telegram did not take sendMessage (${code}: ${description})`,
+      message: `Telegram rejected sendMessage (${code}: ${description})`,
     });
   });
 }

@@ -70,7 +70,7 @@ export function failureOf(error: unknown): TelegramFailure {
 }
 
 function refusalOf({ method, error_code, description, parameters }: GrammyError): TelegramFailure {
-  const message = `Telegram did not take ${method} (${error_code}: ${description})`;
+  const message = `Telegram rejected ${method} (${error_code}: ${description})`;
   if (!isRefusal(error_code)) return new TelegramFailure(message, { kind: "unreachable" });
   const { retry_after } = parameters;
   const isGone = error_code === 400 && GONE.test(description);
@@ -89,11 +89,11 @@ function unreachable(message: string, cause: unknown): TelegramFailure {
   return new TelegramFailure(`Telegram cannot be reached for ${method} (${why})`, { kind: "unreachable", isLate });
 }
 
-const LATE = "no answer in time";
+const LATE = "timed out";
 
 function whyOf(error: unknown): string {
   const { code, name, cause } = Object(error) as Readonly<Record<"code" | "name" | "cause", unknown>>;
   if (typeof code === "string") return code;
   if (name === "AbortError") return LATE;
-  return cause === undefined ? "no answer of Telegram's" : whyOf(cause);
+  return cause === undefined ? "not a response from Telegram" : whyOf(cause);
 }

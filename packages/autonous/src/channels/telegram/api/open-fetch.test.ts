@@ -100,8 +100,8 @@ test("calls, uploads and downloads go through a tunnel of HTTPS_PROXY, which doe
 
 // oxfmt-ignore
 const BROKEN = [
-  { title: "that wants another password", value: (url: string) => `http://me:s3cret@${url}`,        says: /407 Proxy Authentication Required, by the proxy http:\/\/127\.0\.0\.1:\d+ of ALL_PROXY/ },
-  { title: "that is not there",           value: () => "http://me:s3cret@127.0.0.1:9",              says: /ECONNREFUSED, by the proxy http:\/\/127\.0\.0\.1:9 of ALL_PROXY/ },
+  { title: "that wants another password", value: (url: string) => `http://me:s3cret@${url}`,        says: /407 Proxy Authentication Required, via the proxy http:\/\/127\.0\.0\.1:\d+ from ALL_PROXY/ },
+  { title: "that is not there",           value: () => "http://me:s3cret@127.0.0.1:9",              says: /ECONNREFUSED, via the proxy http:\/\/127\.0\.0\.1:9 from ALL_PROXY/ },
   { title: "of another kind",             value: () => "socks5://me:s3cret@127.0.0.1:9",            says: /Cannot use the proxy in ALL_PROXY: socks5:\/\/ proxies are not supported/ },
 ] as const;
 

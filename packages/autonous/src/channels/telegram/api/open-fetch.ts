@@ -1,8 +1,9 @@
 import { Agent, request } from "node:https";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { proxyFor, ToolError } from "@autonous/runtime";
-import type { EnvironmentProxy } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { proxyFor } from "@autonous/runtime/internal";
+import type { EnvironmentProxy } from "@autonous/runtime/internal";
 
 export interface FetchOptions {
   readonly method?: string;
@@ -79,5 +80,5 @@ async function tunnelled(
 function whyOf(error: unknown, { shown, variable }: EnvironmentProxy): string {
   const { code = "no answer", message = "" } = error as { readonly code?: string; readonly message?: string };
   const [, refusal] = /: HTTP\/\d\.\d ([^\r\n]{1,200})$/.exec(message) ?? [];
-  return `${refusal ?? code}, by the proxy ${shown} of ${variable}`;
+  return `${refusal ?? code}, via the proxy ${shown} from ${variable}`;
 }

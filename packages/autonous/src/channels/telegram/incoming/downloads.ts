@@ -93,7 +93,7 @@ export class Downloads {
         if (await this.#settle(task_id, settled)) return;
         waitMs = FIRST_WAIT_MS;
       } catch (error) {
-        this.#options.log(`Files of task ${task_id} cannot be taken: ${(error as Error).message}. Retrying`);
+        this.#options.log(`Cannot download the files of task ${task_id}: ${(error as Error).message}. Retrying`);
         await this.#pause(waitMs);
         waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
       }
@@ -190,10 +190,10 @@ export class Downloads {
     if (error instanceof TooLargeError) return tooLarge(this.#options.limits);
     if (error instanceof ShortFileError) return addresses < MOST_ADDRESSES ? undefined : error.message;
     if (error instanceof NoSuchFileError)
-      return addresses < MOST_ADDRESSES ? undefined : "Telegram does not have it any more; send it again";
+      return addresses < MOST_ADDRESSES ? undefined : "Telegram no longer has it; send it again";
     if (error instanceof TelegramFailure) {
       if (error.kind === "refused" && /too big/i.test(error.message))
-        return "Telegram does not give bots files this large";
+        return "bots cannot download files this large from Telegram";
       return error.kind === "refused" || error.kind === "gone" ? error.message : undefined;
     }
     const { code, syscall } = error as NodeJS.ErrnoException;

@@ -16,13 +16,13 @@ export function fileProblem(
   { bytes = 0 }: Pick<SentFile, "bytes">,
   limits: FileLimits,
 ): string | undefined {
-  if (limits.max_files === 0) return "files are not taken here (AUTONOUS_TELEGRAM_MAX_FILES is 0)";
-  if (number > limits.max_files) return `at most ${limits.max_files} files of a message are taken; send it by itself`;
+  if (limits.max_files === 0) return "files are not accepted here (AUTONOUS_TELEGRAM_MAX_FILES is 0)";
+  if (number > limits.max_files) return `at most ${limits.max_files} files per message; send it separately`;
   return bytes > limits.max_file_bytes ? tooLarge(limits, bytes) : undefined;
 }
 
 /** Why a file is not taken: a clause. */
 export function tooLarge({ max_file_bytes }: FileLimits, bytes?: number): string {
-  const size = bytes === undefined ? "it is larger" : `it has ${Math.ceil(bytes / MEGABYTE)} MB`;
-  return `${size}, and at most ${Math.floor(max_file_bytes / MEGABYTE)} MB are taken`;
+  const size = bytes === undefined ? "it is too large" : `it has ${Math.ceil(bytes / MEGABYTE)} MB`;
+  return `${size}; the limit is ${Math.floor(max_file_bytes / MEGABYTE)} MB`;
 }

@@ -123,12 +123,12 @@ test("a file that is too large, and one more than are taken, are not asked for; 
   telegram.album({ items: [large, { kind: "photo" }, { kind: "photo" }], caption: "look" });
   const task = await begun(place);
   expect(filesOf(task).map(({ kept, problem }) => [kept === undefined, problem])).toEqual([
-    [true, "it has 21 MB, and at most 20 MB are taken"],
+    [true, "it has 21 MB; the limit is 20 MB"],
     [false, undefined],
-    [true, "at most 2 files of a message are taken; send it by itself"],
+    [true, "at most 2 files per message; send it separately"],
   ]);
   const said = await telegram.until(() => telegram.answers()[0]?.text, "the line");
-  expect(said).toMatch(/Not taken: "film\.mkv" \(it has 21 MB.*\); "photo_.*\.jpg" \(at most 2 files/);
+  expect(said).toMatch(/Skipped: "film\.mkv" \(it has 21 MB.*\); "photo_.*\.jpg" \(at most 2 files/);
   expect(telegram.calls.filter(({ method }) => method === "getFile")).toHaveLength(1);
 });
 
@@ -138,7 +138,7 @@ test("a file that is larger than it was said to be is broken off", async () => {
   place.telegram.send({ kind: "document", content: "x".repeat(100_000), file_name: "a.txt", file_size: 10 });
   const [file] = filesOf(await begun(place));
   expect(file?.kept).toBeUndefined();
-  expect(file?.problem).toMatch(/at most/);
+  expect(file?.problem).toMatch(/^it is too large; the limit is/);
 });
 
 const TROUBLES = ["reset_before", "reset_after", "cut_answer", "bad_gateway", "link_expired"] as const;
@@ -157,7 +157,7 @@ test("a file that Telegram does not have any more is named as not taken, and the
   await place.open();
   place.telegram.fault({ kind: "link_expired", method: "download", times: "always" });
   place.telegram.send({ kind: "document", content: "x", file_name: "a.txt", caption: "look" });
-  expect(filesOf(await begun(place))).toMatchObject([{ problem: "Telegram does not have it any more; send it again" }]);
+  expect(filesOf(await begun(place))).toMatchObject([{ problem: "Telegram no longer has it; send it again" }]);
   await place.telegram.until(() => place.telegram.answers()[0], "the line");
 });
 
@@ -197,7 +197,7 @@ test("a task whose only file is too large begins, and the person is told, also a
   await open();
   expect((await begun(place)).text).toBe("look");
   const said = await telegram.until(() => telegram.answers()[0]?.text, "the line");
-  expect(said).toContain('Not taken: "film.mkv" (it has 21 MB)');
+  expect(said).toContain('Skipped: "film.mkv" (it has 21 MB)');
 });
 
 test("a task that is cancelled while its file is downloaded does not begin", async () => {
@@ -239,7 +239,7 @@ test("a file that comes with a command of the bot is not taken, and a line says 
   await open();
   telegram.send({ kind: "photo", caption: "/status" });
   await telegram.until(() => telegram.answers().length === 2, "two lines");
-  expect(telegram.answers().at(-1)?.text).toMatch(/^The photo was not taken/);
+  expect(telegram.answers().at(-1)?.text).toMatch(/^The photo was skipped/);
   expect(await tasks()).toEqual([]);
 });
 
@@ -261,6 +261,6 @@ test.each(THINGS)("a %s gets one line and is not a task", async (kind) => {
   await open();
   telegram.send({ kind });
   const said = await telegram.until(() => telegram.answers()[0]?.text, "the line");
-  expect(said).toBe(`A ${kind} is not read here. Write in words what you want.`);
+  expect(said).toBe(`A ${kind} is not supported. Write what you want as text.`);
   expect(await tasks()).toEqual([]);
 });

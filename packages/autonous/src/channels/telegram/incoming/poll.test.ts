@@ -44,8 +44,8 @@ test("a stranger gets one line in private with their number, and nothing in a gr
 
 // oxfmt-ignore
 const UPDATES = [
-  { title: "a sticker",                     saying: { content: { sticker: { file_id: "s" } } },                              task: undefined, line: "A sticker is not read here. Write in words what you want." },
-  { title: "an invoice",                    saying: { content: { invoice: { title: "x" } } },                                task: undefined, line: "An invoice is not read here. Write in words what you want." },
+  { title: "a sticker",                     saying: { content: { sticker: { file_id: "s" } } },                              task: undefined, line: "A sticker is not supported. Write what you want as text." },
+  { title: "an invoice",                    saying: { content: { invoice: { title: "x" } } },                                task: undefined, line: "An invoice is not supported. Write what you want as text." },
   { title: "a message that was pinned",     saying: { content: { pinned_message: { message_id: 1 } } },                      task: undefined, line: undefined },
   { title: "a command with the bot's name", saying: { text: "/ls@Fake_Bot src" },                                            task: "/ls src", line: undefined },
   { title: "a command for another bot",     saying: { text: "/ls@other_bot src" },                                           task: undefined, line: undefined },
@@ -234,7 +234,7 @@ test("a token that Telegram does not know is told at once, without the token", a
   const { open } = await scratchPlace();
   const wrong = open({ token: "1234:wrong-and-secret" });
   await expect(wrong).rejects.toThrow(BadToken);
-  await expect(wrong).rejects.toThrow(/does not know the token in AUTONOUS_TELEGRAM_TOKEN: .* @BotFather/);
+  await expect(wrong).rejects.toThrow(/rejected the token in AUTONOUS_TELEGRAM_TOKEN: .* @BotFather/);
   await expect(wrong).rejects.not.toThrow(/wrong-and-secret/);
 });
 

@@ -43,7 +43,7 @@ const OUTAGE_MS = 60_000;
 /** Attempts at a message that fails by a bug of ours. Then it is skipped, so that it does not block the others. */
 const MOST_TRIES = 3;
 const REMEMBERED = 1000;
-const FAILED = "This message was skipped because of an internal error. The log of the service says which.";
+const FAILED = "This message was skipped because of an internal error; see the service log.";
 
 interface Batch {
   /** Those that are new, oldest first. */

@@ -60,11 +60,11 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
 const NAME_ONLY = "Write what you want in the same message as the name, or as a reply to this message.";
 
 function withoutTask(kind: string): string {
-  return `The ${kind} was not taken: there is no task that it could come with. Send it again with what you want.`;
+  return `The ${kind} was skipped: it did not come with a task. Send it again with a task as its caption.`;
 }
 
 /** A line for what is not read; nothing in it is an order. */
 function unreadWords(unread: string, isTaken: boolean): string {
   const what = /^[aeiou]/.test(unread) ? `An ${unread}` : `A ${unread}`;
-  return `${what} is not read here${isTaken ? "; the rest of the message is" : ". Write in words what you want"}.`;
+  return `${what} is not supported${isTaken ? "; the rest of the message is" : ". Write what you want as text"}.`;
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeId, runPath } from "@autonous/runtime";
-import type { EventType } from "@autonous/runtime";
+import { makeId, runPath } from "@autonous/runtime/internal";
+import type { EventType } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { makeRequest } from "../../../../../../test/support/approval-request.ts";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";

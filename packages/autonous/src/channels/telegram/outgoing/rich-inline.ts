@@ -1,4 +1,4 @@
-import { makeVisibleLines } from "@autonous/runtime";
+import { makeVisibleLines } from "@autonous/runtime/internal";
 import type { Token, Tokens } from "marked";
 import { joinRich, markAll, plainText } from "./rich-text.ts";
 import type { RichText } from "./rich-text.ts";

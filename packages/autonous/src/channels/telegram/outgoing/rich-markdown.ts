@@ -1,4 +1,4 @@
-import { makeVisibleLines } from "@autonous/runtime";
+import { makeVisibleLines } from "@autonous/runtime/internal";
 import type { Token, Tokens } from "marked";
 import { readMarkdown } from "../../words/markdown-tokens.ts";
 import { inlineRich } from "./rich-inline.ts";

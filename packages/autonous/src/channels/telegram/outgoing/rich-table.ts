@@ -1,4 +1,4 @@
-import { makeVisibleLines } from "@autonous/runtime";
+import { makeVisibleLines } from "@autonous/runtime/internal";
 import type { Tokens } from "marked";
 import { widthOf } from "../../words/width.ts";
 import { inlineRich } from "./rich-inline.ts";

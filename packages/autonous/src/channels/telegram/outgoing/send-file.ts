@@ -1,6 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { runPath } from "@autonous/runtime";
+import { runPath } from "@autonous/runtime/internal";
 import { InputFile } from "grammy";
 import type { MessageEntity } from "grammy/types";
 import { NotSent } from "../../../queue/commander.ts";
@@ -46,13 +46,14 @@ export async function sendFile(sending: FileSending): Promise<Receipt> {
   const folder = runPath(parts.state_dir, row.run_id);
   const path = join(folder, content.artifact);
   if (!path.startsWith(`${folder}${sep}`))
-    throw new NotSent(`"${content.artifact}" is not of the run`, { forGood: true });
+    throw new NotSent(`"${content.artifact}" is not an artifact of the run`, { forGood: true });
   const bytes = await sizeOf(path);
-  if (bytes === undefined) return await insteadOf(sending, "is no longer kept");
-  if (bytes > MOST_BYTES) return await insteadOf(sending, `has ${Math.ceil(bytes / 1e6)} MB, and Telegram takes 50`);
+  if (bytes === undefined) return await insteadOf(sending, "is no longer stored");
+  if (bytes > MOST_BYTES)
+    return await insteadOf(sending, `has ${Math.ceil(bytes / 1e6)} MB; Telegram's limit is 50 MB`);
   if (bytes === 0) return await insteadOf(sending, "is empty");
   const late = memory.late.get(row.id) ?? 0;
-  if (late >= MOST_LATE) return await insteadOf(sending, "could not be sent: the line is too slow for it");
+  if (late >= MOST_LATE) return await insteadOf(sending, "could not be sent: the connection is too slow");
   const caption = cutRich(captionOf(sending), CAPTION_LIMIT);
   const upload = (kind: "photo" | "document"): Promise<{ readonly message_id: number }> => {
     const work = sendingFile({ ...sending, kind }, new InputFile(path, content.name), caption);

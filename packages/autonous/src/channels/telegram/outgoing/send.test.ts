@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { REDACTION_MARKER } from "@autonous/runtime";
+import { REDACTION_MARKER } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
@@ -148,7 +148,7 @@ test("a file of the run is sent under its name, with what was said of it cut to 
   expect(message?.text.length).toBeLessThanOrEqual(1024);
 
   await commander.send(rowOf({ ...file, artifact: "artifacts/gone" }));
-  expect(said(place).at(-1)).toBe('The file "a b.txt" is no longer kept.');
+  expect(said(place).at(-1)).toBe('The file "a b.txt" is no longer stored.');
   await expect(commander.send(rowOf({ ...file, artifact: "../../a.db" }))).rejects.toMatchObject({ forGood: true });
 });
 
@@ -198,7 +198,7 @@ test("a line stands for a file that takes too long again and again, and what fol
   }
   expect(telegram.calls.filter(({ method }) => method === "sendDocument")).toHaveLength(3);
   expect(telegram.answers().map(({ text }) => text)).toEqual([
-    'The file "a.txt" could not be sent: the line is too slow for it.',
+    'The file "a.txt" could not be sent: the connection is too slow.',
   ]);
 });
 

@@ -7,7 +7,7 @@ const TEXTS = [
   { title: "level and content",            shown: { level: "info", content: "half way" },                                    text: "Info: half way" },
   { title: "level, title and content",     shown: { level: "warning", title: "Audit", content: "two risks" },                text: "Warning: Audit\ntwo risks" },
   { title: "success",                      shown: { level: "success", title: "Tests", content: "12 pass" },                  text: "Done: Tests\n12 pass" },
-  { title: "what it rests on",             shown: { level: "error", content: "fails", evidence: ["a.ts:1", "b.ts:2"] },      text: "Error: fails\n- a.ts:1\n- b.ts:2" },
+  { title: "sources",             shown: { level: "error", content: "fails", evidence: ["a.ts:1", "b.ts:2"] },      text: "Error: fails\n- a.ts:1\n- b.ts:2" },
   { title: "several lines",                shown: { level: "progress", content: "a\nb\n" },                                 text: "Progress: a\nb" },
   { title: "an empty title",               shown: { level: "info", title: " ", content: "x" },                               text: "Info: x" },
   { title: "characters that hide others",  shown: { level: "info", title: "a\u202eb", content: "c\u200bd", evidence: ["\u001b[1m"] }, text: /^Info: a[^\u202e]+b\nc[^\u200b]+d\n- [^\u001b]+$/u },

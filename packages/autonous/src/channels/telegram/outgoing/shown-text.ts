@@ -1,4 +1,4 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { Outgoing, OutboxRow, ShownMessage } from "../../../store/store.ts";
 import { markdownRich } from "./rich-markdown.ts";
 import { joinRich, markAll, plainText } from "./rich-text.ts";

@@ -1,4 +1,4 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 import type { Store, Task } from "../../../store/store.ts";
 import type { TaskState } from "../../../store/queue/task-states.ts";
 import { laneOf } from "../address.ts";

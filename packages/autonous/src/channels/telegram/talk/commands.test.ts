@@ -133,7 +133,7 @@ test("/retry puts the last task that was stopped back, and says why another cann
   expect(await say(place, "/retry")).toMatch(/^Retrying: \w{6} · first$/);
   const [task] = await place.tasks();
   expect(await say(place, `/retry ${task?.task_id}`)).toMatch(
-    /^Not possible, it is not over: .*: \w{6} · queued · first$/,
+    /^Not possible, it has not ended: .*: \w{6} · queued · first$/,
   );
 });
 
@@ -236,7 +236,7 @@ test("a message that fails by an internal error is skipped; its sender is told, 
   const place = await scratchPlace();
   await place.open({ listTools: () => Promise.reject(new Error("a bug")) });
   expect(await say(place, "/tools")).toBe(
-    "This message was skipped because of an internal error. The log of the service says which.",
+    "This message was skipped because of an internal error; see the service log.",
   );
   expect(place.lines.some((line) => /^Message \d+ failed and is skipped: a bug$/.test(line))).toBe(true);
   expect(await say(place, "/status")).toBe("No task is running or queued.");

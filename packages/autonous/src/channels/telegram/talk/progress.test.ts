@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { createRuntime, makeId } from "@autonous/runtime";
-import type { EventType } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import { makeId } from "@autonous/runtime/internal";
+import type { EventType } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";

@@ -1,5 +1,6 @@
-import { makeVisible } from "@autonous/runtime";
-import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime/internal";
 import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
 import { switchWords } from "../../../store/record/switch-words.ts";

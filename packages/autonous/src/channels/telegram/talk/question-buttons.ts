@@ -1,4 +1,4 @@
-import { makeVisible, REDACTION_MARKER } from "@autonous/runtime";
+import { makeVisible, REDACTION_MARKER } from "@autonous/runtime/internal";
 import type { ApprovalAnswer, ApprovalRequest } from "@autonous/runtime";
 import type { InlineKeyboardMarkup } from "grammy/types";
 

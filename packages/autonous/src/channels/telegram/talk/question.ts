@@ -1,5 +1,6 @@
-import { makeVisible, showPlainlyLines, visibleJson } from "@autonous/runtime";
-import type { Approval, ApprovalAnswer, ApprovalRequest, ApprovalState } from "@autonous/runtime";
+import { makeVisible, showPlainlyLines, visibleJson } from "@autonous/runtime/internal";
+import type { ApprovalAnswer, ApprovalRequest } from "@autonous/runtime";
+import type { Approval, ApprovalState } from "@autonous/runtime/internal";
 import type { MessageEntity } from "grammy/types";
 import { wantedOf } from "../../words/call-words.ts";
 import { isObject } from "../../../store/sqlite/kept-json.ts";
@@ -51,7 +52,7 @@ export function makeQuestion(request: ApprovalRequest, { now, outcome }: Asked):
   const pieces: readonly Piece[] = [
     { text: cut(sentenceOf(request), SENTENCE_LENGTH), entity: { type: "bold" } },
     ...(shown === "" ? [] : [{ text: shown, entity: { type: "pre", language: block.language } } as const]),
-    ...(isCut ? [{ text: "Truncated: the file above has all of it. Read it before you answer." }] : []),
+    ...(isCut ? [{ text: "Truncated: the file above has the full text. Read it before you answer." }] : []),
     { text: cut(`Why you are asked: ${oneLine(request.reason)}`, WHY_LENGTH) },
     ...(outcome === undefined ? offerPieces(request) : []),
     { text: cut(details, DETAILS_LENGTH), entity: { type: "expandable_blockquote" } },
@@ -93,7 +94,7 @@ type Change = NonNullable<ApprovalRequest["changes"]>[number];
 function diffOf({ path, diff, truncated }: Change): string {
   const text = showPlainlyLines(diff).trimEnd();
   const named = /^(?:---|diff |old mode)/.test(text) ? text : `${makeVisible(path)}: ${text}`;
-  return truncated ? `${named}\n… (this change is too long to be shown)` : named;
+  return truncated ? `${named}\n… (diff too long to show)` : named;
 }
 
 /** With its own line ends where it holds no secret; else as the redacted arguments have it. */

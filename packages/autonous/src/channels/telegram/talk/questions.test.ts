@@ -146,14 +146,14 @@ test("what offers nothing wider has no button for it", async () => {
 
 // oxfmt-ignore
 const REFUSED = [
-  { title: "of somebody who is not on the list",  chat: -5,  press: { user: 7, chat: -5 },          says: "You are not on the list of this bot" },
+  { title: "of somebody who is not on the list",  chat: -5,  press: { user: 7, chat: -5 },          says: "You do not have access to this bot" },
   { title: "of another person in the same group", chat: -5,  press: { user: BOB, chat: -5 },        says: "Only the person who gave the task can answer" },
-  { title: "in another chat",                     chat: -5,  press: { chat: ADA },                  says: "This button counts only in the chat that was asked" },
+  { title: "in another chat",                     chat: -5,  press: { chat: ADA },                  says: "This button works only in the chat it was sent to" },
   { title: "on another message",                  chat: ADA, press: { message_id: 1 },              says: "This button is out of date: use the newest message that asks for this" },
   { title: "with another nonce",                  chat: ADA, press: { data: (d: string) => d.replace(/:[\w-]{8}:/, ":AAAAAAAA:") }, says: "This button is out of date: use the newest message that asks for this" },
   { title: "with another digest",                 chat: ADA, press: { data: (d: string) => d.replace(":dddddddd:", ":00000000:") },  says: "This button belongs to another request" },
-  { title: "of another request",                  chat: ADA, press: { data: (d: string) => d.replace(/[^:]+$/, "apr_2") },           says: "There is no such request" },
-  { title: "of no known kind",                    chat: ADA, press: { data: () => "yes" },                                           says: "There is no such request" },
+  { title: "of another request",                  chat: ADA, press: { data: (d: string) => d.replace(/[^:]+$/, "apr_2") },           says: "Request not found" },
+  { title: "of no known kind",                    chat: ADA, press: { data: () => "yes" },                                           says: "Request not found" },
 ] as const;
 
 for (const { title, chat, press, says } of REFUSED) {
@@ -221,7 +221,7 @@ test("what is too long for a message comes whole as a file, before the buttons",
   expect(file?.document?.file_name).toBe(`${request.approval_id}.txt`);
   expect(file?.document?.content.toString()).toContain(`${"x".repeat(10_000)} end`);
   expect(file?.message_id).toBeLessThan(message.message_id);
-  expect(message.text).toContain("Truncated: the file above has all of it");
+  expect(message.text).toContain("Truncated: the file above has the full text");
   expect(message.text.length).toBeLessThan(4096);
 });
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Approval, ApprovalRequest } from "@autonous/runtime";
+import type { ApprovalRequest } from "@autonous/runtime";
+import type { Approval } from "@autonous/runtime/internal";
 import { InputFile } from "grammy";
 import type { Store, Task } from "../../../store/store.ts";
 import { checkOffer } from "../../words/check-offer.ts";
@@ -178,10 +179,10 @@ export class Questions {
   async #answer(pressed: Pressed): Promise<Told> {
     const no = (text: string) => ({ text, isAlert: true });
     const { store, allowed, onTask } = this.#parts;
-    if (!allowed.has(pressed.user)) return no("You are not on the list of this bot");
+    if (!allowed.has(pressed.user)) return no("You do not have access to this bot");
     const button = readButton(pressed.data);
     const approval = button === undefined ? undefined : await store.approvals.get(button.approval_id);
-    if (button === undefined || approval === undefined) return no("There is no such request");
+    if (button === undefined || approval === undefined) return no("Request not found");
     const wrong = await this.#findWrong(pressed, button, approval.request);
     if (wrong !== undefined) return no(wrong);
     if (button.choice === "r") return await this.#askReason(pressed, approval);
@@ -191,7 +192,7 @@ export class Questions {
     if (tooWide !== undefined) return no(tooWide);
     const by = personOf(pressed.user);
     const taken = await store.approvals.answer(button.approval_id, { ...answer, by, via: "telegram" });
-    if (taken === undefined) return no("There is no such request");
+    if (taken === undefined) return no("Request not found");
     if (taken.won) onTask();
     const outcome = await this.#outcomeOf(taken.approval);
     return taken.won ? { text: outcome, isAlert: false } : no(`Too late: ${outcome}`);
@@ -200,7 +201,7 @@ export class Questions {
   async #askReason({ user, on }: Pressed, approval: Approval): Promise<Told> {
     const { approval_id } = approval.request;
     if (approval.state !== "pending") return { text: `Too late: ${await this.#outcomeOf(approval)}`, isAlert: true };
-    if (on === undefined) return { text: "There is no such request", isAlert: true };
+    if (on === undefined) return { text: "Request not found", isAlert: true };
     // In a group only the sender of the message that is replied to is asked to reply.
     const task = await this.#taskOf(approval.request);
     const { message_id: reply_to } = (task === undefined ? undefined : originOf(task)) ?? on;
@@ -224,10 +225,10 @@ export class Questions {
   ): Promise<string | undefined> {
     const { store } = this.#parts;
     const asked = await store.outbox.receiptOf(button.approval_id);
-    if (asked === undefined) return "The question is not on record yet: press again in a moment";
+    if (asked === undefined) return "The question is not recorded yet: press again in a moment";
     // In a topic that was closed meanwhile it is asked in the group: the message is the one that was sent all the same.
     if (on === undefined || addressOf(asked.chat)?.chat !== on.chat)
-      return "This button counts only in the chat that was asked";
+      return "This button works only in the chat it was sent to";
     if (asked.receipt !== receiptFor(on.message_id, button.nonce))
       return "This button is out of date: use the newest message that asks for this";
     if (!isBoundTo(button, request)) return "This button belongs to another request";

@@ -1,4 +1,4 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible } from "@autonous/runtime/internal";
 
 /** On one line, with hidden characters made visible. */
 export function oneLine(text: string): string {

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { makeVisible, showPlainlyLines, ToolError } from "@autonous/runtime";
-import type { FileDiff, Runtime } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import { makeVisible, showPlainlyLines } from "@autonous/runtime/internal";
+import type { Runtime } from "@autonous/runtime";
+import type { FileDiff } from "@autonous/runtime/internal";
 import type { MessageEntity } from "grammy/types";
 import { digestOfUndo } from "../../../queue/undo-task.ts";
 import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
@@ -112,11 +114,11 @@ export class Undos {
   async #take({ user, data, on }: Pressed): Promise<Told> {
     const no = (text: string): Told => ({ text, isAlert: true });
     const { store, allowed, onTask, client } = this.#parts;
-    if (!allowed.has(user)) return no("You are not on the list of this bot");
+    if (!allowed.has(user)) return no("You do not have access to this bot");
     const [, nonce, digest = ""] = DATA.exec(data) ?? [];
     const preview = (await this.#previews()).find((each) => each.nonce === nonce);
     if (preview === undefined || on === undefined) return no("This button is out of date: send /undo again");
-    if (preview.lane !== laneOf(on)) return no("This button counts only in the chat that was asked");
+    if (preview.lane !== laneOf(on)) return no("This button works only in the chat it was sent to");
     if (preview.user !== user) return no("Only the person who sent /undo can confirm it");
     if (!preview.digest.startsWith(digest)) return no("This button is out of date: send /undo again");
     const { run_id, task_id, lane } = preview;

@@ -1,6 +1,6 @@
 /**
- * Tables of spec 4. Times are milliseconds since the epoch. `position` is the order of arrival, which ids of several
- * processes cannot give. Text columns named *_json hold JSON.
+ * Tables of spec 4. Times are milliseconds since the epoch. `position` is the order of arrival: ids from several
+ * processes are not ordered. Text columns named *_json contain JSON.
  */
 export const TABLES = `
 create table workers (

@@ -1,4 +1,4 @@
-/** Approvals that park a task, grants, and what was used of the quotas. Nothing was kept in the table before this. */
+/** Approvals that park a task, grants, and quota usage. The table of approvals was unused before. */
 export const APPROVALS = `
 drop table approvals;
 create table approvals (

@@ -1,4 +1,4 @@
-/** Leads from each lane to its newest task, and from each task to the one before it. */
+/** Links each lane to its newest task, and each task to the previous one. */
 export const LINK_LANES = `
 update inbox set previous = earlier.position
   from (select position as own, lag(position) over (partition by lane order by position) as position from inbox) as earlier
@@ -7,7 +7,7 @@ update lanes set newest = last.position
   from (select lane, max(position) as position from inbox group by lane) as last where last.lane = lanes.lane;
 `;
 
-/** Stopping a task, what is sent beside answers, memory that can be searched, and runs that are no longer kept. */
+/** Stopping tasks, messages other than answers, searchable memory, and pruned runs. */
 export const SERVICE = `
 alter table inbox add column cancel_by text;
 alter table inbox add column cancel_at integer;

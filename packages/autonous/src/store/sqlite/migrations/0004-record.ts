@@ -1,4 +1,4 @@
-/** Each event carries the mac of the user who recorded it. Events of before have none. */
+/** Each event has the MAC of the user who recorded it. Older events have none. */
 export const RECORD = `
 alter table events add column mac text;
 `;

@@ -1,6 +1,6 @@
 /**
- * What tools show is sent as messages of their own. A check cannot be altered, so the table is built again; its numbers
- * go on where they were, because what is known of a half-sent answer names its row.
+ * Messages that tools show are sent separately. SQLite cannot alter a check constraint, so the table is rebuilt; its
+ * ids continue, because the state of a partly sent answer refers to its row.
  */
 export const DISPLAY = `
 create table outbox_next (

@@ -1,6 +1,6 @@
 /**
- * `retries`: how often a person put a task back. `result_json`: the whole result of a call, which was in `output_text`;
- * that has the text of it from now on (`textOfResult` makes it for new calls).
+ * `retries`: how often a person retried a task. `result_json`: the full result of a call, previously in `output_text`,
+ * which from now on has only its text (made by `textOfResult` for new calls).
  */
 export const CALLS = `
 alter table inbox add column retries integer not null default 0;

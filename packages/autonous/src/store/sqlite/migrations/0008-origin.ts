@@ -1,4 +1,4 @@
-/** What a channel has to know of the message that a task came from, to answer it. */
+/** Data that a channel needs to answer the message of a task. */
 export const ORIGIN = `
 alter table inbox add column origin text;
 `;

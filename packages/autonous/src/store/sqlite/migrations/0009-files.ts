@@ -1,6 +1,6 @@
 /**
- * Files that came with a message, and messages that belong to another one: the further pictures of an album, the rest of
- * a text that was too long for one message. Each of those has an id of its own, by which it is not taken twice.
+ * Files that came with a message, and messages that belong to another one: further images of an album, or the rest of a
+ * text that was too long for one message. Each has its own id, so that it is not accepted twice.
  */
 export const FILES = `
 alter table inbox add column files text;

@@ -1,6 +1,6 @@
 /**
- * Where a conversation of a lane begins: tasks behind position are not told what was said before it. And what a task is
- * to do instead of asking the model: undo what another one changed.
+ * Where a conversation of a lane starts: tasks after `position` do not get earlier messages. And tasks that undo the
+ * changes of another task instead of asking the model.
  */
 export const TALK = `
 create table conversations (

@@ -1,0 +1,91 @@
+import type { Approval, ApprovalAnswer, ApprovalRequest } from "../../protocol/approval.ts";
+import { approvalAnswer } from "../../protocol/approval.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import type { GateCall, GateParts } from "../call.ts";
+import { waitFor } from "../wait-for.ts";
+
+/**
+ * Result of asking: a request that is no longer pending, `unavailable` if no one can answer, or `parked` if the answer
+ * comes later.
+ */
+export type Asked = Approval | "unavailable" | "parked";
+
+/** Maximum delay of a timer. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/**
+ * Asks in this process and waits for answers from elsewhere: the first answer wins, and the other prompts are
+ * cancelled. Throws if the call is cancelled; then the request is withdrawn, unless it belongs to another call.
+ */
+export async function askPerson(
+  call: GateCall,
+  parts: GateParts,
+  { request, isShared }: { readonly request: ApprovalRequest; readonly isShared: boolean },
+): Promise<Asked> {
+  const { approvals, onApproval } = parts;
+  if (onApproval === undefined) return "unavailable";
+  const { approval_id } = request;
+  const over = new AbortController();
+  const timer = setTimeout(
+    () => over.abort(new TooLate()),
+    Math.max(0, Math.min(LONGEST_MS, Date.parse(request.expires_at) - parts.clock())),
+  );
+  const first = (): Promise<Asked> => {
+    const asking = [prompt(parts, request, over.signal), approvals.wait(approval_id, over.signal)];
+    for (const each of asking) each.catch(() => undefined); // reported by the race, or no longer needed
+    return Promise.race(asking);
+  };
+  let asked: Asked | undefined;
+  try {
+    asked = await waitFor(call, parts, first);
+    return asked;
+  } catch (error) {
+    if (over.signal.reason instanceof TooLate) return await expire(parts, request);
+    if (!isShared) await approvals.end(approval_id, "withdrawn");
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    over.abort(noLongerWanted(asked));
+  }
+}
+
+class TooLate extends Error {}
+
+/** The prompt of this process. If another answer came first, returns that one. */
+async function prompt(parts: GateParts, request: ApprovalRequest, signal: AbortSignal): Promise<Asked> {
+  const { approvals, onApproval } = parts;
+  const said = await unlessAborted(signal, () => onApproval?.(request, { signal }) ?? null);
+  if (said === null) return "unavailable";
+  if (said === "parked") return "parked";
+  const answered = await approvals.answer(request.approval_id, readAnswer(said, parts));
+  if (answered === undefined) throw new Error(`The request "${request.approval_id}" is no longer on record`);
+  return answered.approval;
+}
+
+/** The reason is stored redacted; edited arguments are stored verbatim, and only until they are used. */
+function readAnswer(said: unknown, { redactor }: GateParts): ApprovalAnswer {
+  const answer = approvalAnswer.parse(said);
+  return answer.reason === undefined ? answer : { ...answer, reason: redactor.redact(answer.reason).text };
+}
+
+/** Does not wait for a prompt that ignores its signal. */
+async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => undefined); // it may be aborted before anyone waits
+  signal.addEventListener("abort", () => aborted.reject(signal.reason as Error), { once: true });
+  return await Promise.race([work(), aborted.promise]);
+}
+
+/** If an answer comes at the same time, the first of the two wins. */
+async function expire({ approvals }: GateParts, request: ApprovalRequest): Promise<Approval> {
+  await approvals.end(request.approval_id, "expired");
+  return (await approvals.get(request.approval_id)) ?? { request, state: "expired" };
+}
+
+/** The abort reason for a prompt that is no longer needed. */
+function noLongerWanted(asked: Asked | undefined): ToolError {
+  if (typeof asked !== "object") return new ToolError("Cancelled", "The call no longer waits for approval");
+  const { by, via } = asked.answer ?? {};
+  const who = `${by === undefined ? "" : ` by ${by}`}${via === undefined ? "" : `, via ${via}`}`;
+  return new ToolError("Cancelled", `The request was ${asked.state}${who}, so no other answer is needed`);
+}

@@ -1,4 +1,0 @@
-/** A reason that somebody gave, or did not, as the end of a sentence. */
-export function because(reason: string | undefined): string {
-  return reason === undefined || reason === "" ? "" : `: ${reason}`;
-}

@@ -1,0 +1,198 @@
+import type { z } from "zod";
+import type { AddressTouch, ArgsAdapter, CommandTouch, Tool, Touch } from "../../contract/tool.ts";
+import type { UndoRecord } from "../../contract/undo.ts";
+import type { NamedAddress, NamedCommand, ResolvedTouch } from "../../policy/decide.ts";
+import type { ToolCallRequest } from "../../protocol/call.ts";
+import { boundText } from "../../protocol/bounds.ts";
+import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
+import { isLook } from "../../policy/skill-places.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import type { DecidingParts, GateCall } from "../call.ts";
+import { need } from "../call.ts";
+
+/** Step 1: resolves name, alias and version to the tool. */
+export function findTool(call: GateCall, { registry }: DecidingParts): void {
+  const { tool, adapters } = registry.find(call.request.name, call.request.version);
+  call.tool = tool;
+  call.adapters = adapters;
+}
+
+/** Step 2: validates the arguments and fills in all defaults. */
+export function checkArgs(call: GateCall, { redactor }: DecidingParts): void {
+  const tool = need(call.tool, "tool");
+  const adapted = call.adapters.reduce((args, adapt) => runAdapter(tool, adapt, args), call.request.args);
+  const parsed = tool.args.safeParse(adapted);
+  if (!parsed.success) throw wrongArguments(tool, parsed.error, adapted);
+  call.args = parsed.data;
+  const { value, redacted } = redactor.redactValue(parsed.data);
+  call.params = value;
+  call.params_redacted = redacted;
+  call.risk = tool.riskOf(parsed.data);
+}
+
+/**
+ * Step 3: resolves the paths named in the arguments or touched by a change to undo, and the commands that would run.
+ */
+export async function resolvePaths(call: GateCall, parts: DecidingParts): Promise<void> {
+  const tool = need(call.tool, "tool");
+  const args = need(call.args, "args");
+  if (tool.undoes !== undefined) {
+    const wish = tool.undoes(args);
+    const records = await parts.undo.undoLog.find(wish);
+    call.undo_records = records.map((record) => withPathsOfNow(record, parts));
+    // A tool's own `revert` can have any effect; its record does not say which.
+    if (call.undo_records.some(({ revert }) => revert !== undefined)) call.risk = "high";
+    call.restores = !wish.force && records.every(({ set_aside, revert }) => set_aside !== true && revert === undefined);
+  }
+  const named = tool.touches(args);
+  const commands = named.filter((touch) => "command" in touch);
+  call.touches = [
+    ...(await resolveTouches(
+      named.filter((touch) => "path" in touch),
+      parts,
+    )),
+    // Commands do not run in the folder of a skill.
+    ...commands.map((command) => resolveTouch(folderOf(command), parts)),
+    ...touchesOf(call.undo_records, parts),
+  ];
+  // A tool that runs programs without naming a command also needs to know the sandbox.
+  if (commands.length === 0 && tool.required_permissions.includes("proc.exec")) await parts.prepareCommands();
+  call.addresses = await readAddresses(
+    named.filter((touch) => "address" in touch),
+    parts,
+  );
+  if (commands.length === 0) return;
+  await parts.prepareCommands();
+  call.commands = await readCommands(commands, call.touches, parts);
+}
+
+function resolveTouch(touch: Touch, { resolve }: DecidingParts): ResolvedTouch {
+  return { show_sensitive: false, ...touch, ...resolve(touch.path) };
+}
+
+/** A path outside the roots may be a file of one of the user's own skills. */
+async function resolveTouches(named: readonly Touch[], parts: DecidingParts): Promise<readonly ResolvedTouch[]> {
+  const touches: ResolvedTouch[] = [];
+  for (const each of named) {
+    const touch = resolveTouch(each, parts);
+    const isOutside = isLook(touch.access) && judgePlace(touch.real, parts.workspace) !== undefined;
+    const skill_folder = isOutside ? await parts.ownSkillAround(touch.real) : undefined;
+    touches.push(skill_folder === undefined ? touch : { ...touch, skill_folder });
+  }
+  return touches;
+}
+
+async function readAddresses(touches: readonly AddressTouch[], parts: DecidingParts): Promise<NamedAddress[]> {
+  if (touches.length === 0) return [];
+  const { judgeAddress, showAddress } = await import("../../policy/check-address.ts");
+  return touches.map(({ address }) => ({
+    shown: showAddress(address),
+    verdict: judgeAddress(address, parts.network_allow),
+  }));
+}
+
+let naming: typeof import("../../policy/name-command.ts") | undefined;
+
+function folderOf({ workdir }: CommandTouch): Touch {
+  return { path: workdir, access: "list" };
+}
+
+/** The parser and its tables are loaded on first use: most processes run no command. */
+async function readCommands(
+  commands: readonly CommandTouch[],
+  touches: GateCall["touches"],
+  { resolve, workspace, denylist, trackedIn }: DecidingParts,
+): Promise<NamedCommand[]> {
+  const { nameCommand } = (naming ??= await import("../../policy/name-command.ts"));
+  const { roots, home, git_places = [] } = workspace;
+  return commands.map(({ command, workdir, network, background = false, later = false }) => {
+    const folder = (touches.find(({ path }) => path === workdir) ?? resolve(workdir)).real;
+    const ground = { roots, home, git_places, folder };
+    const asked = { network, background, later, tracked: trackedIn };
+    return nameCommand(command, { ...ground, ...asked, denylist, resolve: (path) => realOf(path, resolve) });
+  });
+}
+
+/** A string that cannot be a path is evaluated as written. So is a path whose resolution was not recorded. */
+function realOf(path: string, resolve: DecidingParts["resolve"]): string {
+  try {
+    return resolve(path).real;
+  } catch (error) {
+    if (error instanceof ToolError) return path;
+    throw error;
+  }
+}
+
+/** Paths are shown relative to the current working folder, which may differ from the recorded one. */
+function withPathsOfNow(record: UndoRecord, { pathFor }: DecidingParts): UndoRecord {
+  const files = record.files.map((file) => {
+    const path = pathFor(file.real);
+    return path === file.path ? file : { ...file, path };
+  });
+  return { ...record, files };
+}
+
+/**
+ * Change paths come from the record and are not resolved again: the restore step verifies the folders that it opens. A
+ * key file that a command created is closed to tools; the restore step removes it without reading it.
+ */
+function touchesOf(records: readonly UndoRecord[], { workspace }: DecidingParts): readonly ResolvedTouch[] {
+  const changed = records.flatMap((record) => record.files);
+  const open = changed.filter(({ real, before }) => before !== null || !isRemovableKey(real, workspace));
+  const files = new Map(open.map((file) => [file.real, file] as const));
+  return Array.from(files.values(), ({ path, real, after }) => ({
+    path,
+    real,
+    access: "write",
+    show_sensitive: false,
+    exists: after !== null,
+  }));
+}
+
+function runAdapter(tool: Tool, adapt: ArgsAdapter, args: ToolCallRequest["args"]): ToolCallRequest["args"] {
+  try {
+    return adapt(args);
+  } catch (error) {
+    throw new ToolError(
+      "InvalidArguments",
+      `Cannot call "${tool.name}": its arguments do not match the name or version used`,
+      {},
+      error,
+    );
+  }
+}
+
+const MAX_ISSUES = 10;
+const FIELD_CHARACTERS = 100;
+const PROBLEM_CHARACTERS = 300;
+
+function wrongArguments(tool: Tool, error: z.ZodError, given: unknown): ToolError {
+  const all = error.issues.flatMap((issue) => describeIssue(issue, given));
+  const fields = all.slice(0, MAX_ISSUES);
+  const more = all.length > fields.length ? { more: all.length - fields.length } : {};
+  const list = fields.map(({ field, problem }) => `"${field}" ${problem}`).join("; ");
+  const rest = more.more === undefined ? "" : `; and ${more.more} more`;
+  return new ToolError("InvalidArguments", `Cannot call "${tool.name}": ${list}${rest}`, { fields, ...more });
+}
+
+/** Names the field and the problem. Never repeats a value: it may be a secret. */
+function describeIssue(issue: z.core.$ZodIssue, given: unknown): { field: string; problem: string }[] {
+  const at = boundText(issue.path.map(String).join("."), FIELD_CHARACTERS);
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({
+      field: boundText(at === "" ? key : `${at}.${key}`, FIELD_CHARACTERS),
+      problem: "is not an argument of this tool",
+    }));
+  }
+  const isMissing = issue.code === "invalid_type" && valueAt(given, issue.path) === undefined;
+  return [
+    {
+      field: at === "" ? "args" : at,
+      problem: isMissing ? "is missing" : `is invalid: ${boundText(issue.message, PROBLEM_CHARACTERS)}`,
+    },
+  ];
+}
+
+function valueAt(given: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (Object(value) as Record<PropertyKey, unknown>)[key], given);
+}

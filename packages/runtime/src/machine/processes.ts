@@ -1,0 +1,92 @@
+import type {
+  Background,
+  Command,
+  CommandEnd,
+  CommandLimits,
+  CommandOptions,
+  OutputRedactor,
+} from "../contract/processes.ts";
+import type { ProxiedConnection } from "./network/proxy.ts";
+import { openSandbox } from "./sandbox/sandbox.ts";
+import type { Sandbox, SandboxOptions } from "./sandbox/sandbox.ts";
+import { BackgroundCommands } from "./processes/background.ts";
+import { handoverFolder } from "./processes/launch.ts";
+import { limitsFor } from "./processes/machine-limits.ts";
+import { sweepLost } from "./processes/marks.ts";
+import { runCommand } from "./processes/run.ts";
+
+export interface ProcessesOptions extends Omit<SandboxOptions, "limits"> {
+  /** For what is stored of commands that go on after their calls. */
+  readonly redactor?: OutputRedactor;
+  readonly limits?: Partial<CommandLimits>;
+}
+
+export interface ProcessOptions extends CommandOptions {
+  readonly call_id: string;
+  /** What a command with the network `allowlist` reaches. Default: nothing, which refuses it. */
+  readonly allow?: readonly string[];
+  /** Each connection that it asked for, when that is over or was refused. Must not throw. */
+  readonly onConnection?: (connection: ProxiedConnection) => void;
+}
+
+/** All that runs commands for one workspace. Nothing is looked for or started before it is first asked. */
+export class Processes {
+  readonly #options: ProcessesOptions;
+  readonly #limits: CommandLimits;
+  #sandbox: Promise<Sandbox> | undefined;
+  #background: BackgroundCommands | undefined;
+
+  constructor(options: ProcessesOptions) {
+    this.#options = options;
+    this.#limits = limitsFor(options.limits ?? {});
+  }
+
+  /** What a command may take. */
+  get limits(): CommandLimits {
+    return this.#limits;
+  }
+
+  /** What commands run in. Tries it the first time, and ends what a worker before us left running. */
+  async sandbox(): Promise<Sandbox> {
+    try {
+      return await (this.#sandbox ??= this.#open());
+    } catch (error) {
+      this.#sandbox = undefined; // a full disk, say: it is tried again with the next command
+      throw error;
+    }
+  }
+
+  /** Throws `NetworkDenied` where the command needs the allowlisted network, and the sandbox or the list is missing. */
+  async run(command: Command, { allow = [], onConnection, ...options }: ProcessOptions): Promise<CommandEnd> {
+    const sandbox = await this.sandbox();
+    options.signal.throwIfAborted();
+    const run = async (proxy_socket?: string): Promise<CommandEnd> =>
+      await runCommand(() => sandbox.launch(command, proxy_socket), { ...options, limits: this.#limits });
+    if (command.network !== "allowlist") return await run();
+    const { withProxy } = await import("./processes/with-proxy.ts"); // most commands stay inside
+    const folder = handoverFolder(this.#options.state_dir);
+    return await withProxy({ folder, allow, signal: options.signal, onConnection: onConnection ?? (() => {}) }, run);
+  }
+
+  async background(): Promise<Background> {
+    const sandbox = await this.sandbox();
+    const { state_dir } = this.#options;
+    const launch = (command: Command): ReturnType<Sandbox["launch"]> => sandbox.launch(command);
+    const { redactor } = this.#options;
+    const redacting = redactor === undefined ? {} : { redactor };
+    return (this.#background ??= new BackgroundCommands({ state_dir, limits: this.#limits, launch, ...redacting }));
+  }
+
+  /** Ends background commands. */
+  async close(): Promise<void> {
+    await this.#background?.close();
+    const sandbox = await this.#sandbox;
+    sandbox?.close();
+    this.#sandbox = undefined;
+  }
+
+  async #open(): Promise<Sandbox> {
+    sweepLost();
+    return await openSandbox({ ...this.#options, limits: this.#limits });
+  }
+}

@@ -1,0 +1,61 @@
+import { ToolError } from "../../protocol/errors.ts";
+
+// oxfmt-ignore
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES:       "permission denied",
+  EPERM:        "operation not permitted",
+  ELOOP:        "too many levels of symbolic links",
+  ENAMETOOLONG: "file name too long",
+  EMFILE:       "too many open files",
+  ENFILE:       "too many open files",
+  EIO:          "input/output error",
+  ENOSPC:       "no space left on the device",
+  EDQUOT:       "disk quota exceeded",
+  EFBIG:        "file size limit exceeded",
+  EROFS:        "the file system is read-only",
+  EISDIR:       "it is a folder",
+  EBUSY:        "it is in use by the system",
+  ETXTBSY:      "it is a running program",
+  ENXIO:        "no such device",
+  ESTALE:       "stale handle on a network file system",
+};
+
+export type Doing = "open" | "list" | "read" | "change" | "delete";
+
+/** Converts an operating system error to a `ToolError`. The message shows `path` as the caller passed it. */
+export function asToolError(error: unknown, path: string, doing: Doing = "open"): ToolError {
+  if (error instanceof ToolError) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  const cannot = `Cannot ${doing} "${path}"`;
+  if (code === "ENOENT") return new ToolError("NotFound", `${cannot}: not found`, { path }, error);
+  if (code === "ENOTDIR") {
+    const why = doing === "list" ? "it is not a folder" : "a name above it is a file, not a folder";
+    return new ToolError("InvalidArguments", `${cannot}: ${why}`, { path }, error);
+  }
+  const reason = code ?? "unknown";
+  return new ToolError("IOError", `${cannot}: ${reasonOf(error)}`, { path, reason }, error);
+}
+
+/** A clause such as "permission denied". */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === undefined ? message : (REASONS[code] ?? code);
+}
+
+/** Runs a file operation and converts operating system errors to `ToolError`. */
+export function doing<T>(what: Doing, path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw inOurWords(error, path, what);
+  }
+}
+
+/** Converts only operating system errors: others are tool errors already, or bugs. */
+export function inOurWords(error: unknown, path: string, what: Doing): unknown {
+  return isSystemError(error) ? asToolError(error, path, what) : error;
+}
+
+export function isSystemError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,50 @@
+import type { CallState } from "../contract/journal.ts";
+import type { CallOptions, GateParts } from "../gate/call.ts";
+import { runGate } from "../gate/gate.ts";
+import type { Opened } from "../gate/steps/open-call.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { makeId } from "../protocol/ids.ts";
+import type { ToolCallResult } from "../protocol/result.ts";
+import type { Run } from "./runs.ts";
+
+type Parts = GateParts & Pick<Run, "calls">;
+
+/**
+ * Makes a call at most once per id: an id that this run has used or is using is refused. Exceptions: a call that waits
+ * for a person is repeated under its id, and so is an interrupted call of an idempotent tool when its run is resumed.
+ */
+export async function callOnce(opened: Opened, options: CallOptions, parts: Parts): Promise<ToolCallResult> {
+  const { request, is_id_given = false } = opened;
+  const { tool_call_id, name } = request;
+  if (!is_id_given) return await runGate(opened, options, parts);
+  if (parts.calls.has(tool_call_id)) return await runGateRefused(opened, "running", { options, parts });
+  parts.calls.add(tool_call_id);
+  try {
+    const state = await parts.journal.callState?.(tool_call_id);
+    const mayRun = state === undefined || (state === "open" && parts.registry.get(name)?.idempotent === true);
+    if (!mayRun) return await runGateRefused(opened, state, { options, parts });
+    return await runGate(opened, options, parts);
+  } finally {
+    parts.calls.delete(tool_call_id);
+  }
+}
+
+const WHY: Readonly<Record<CallState | "running", string>> = {
+  running: "a call of this run with that id is running",
+  open: "a call of this run with that id has started, but its end was not recorded",
+  ended: "a call of this run with that id has ended",
+};
+
+/** Recorded under a new id, so that the record of the first call is not changed. */
+async function runGateRefused(
+  { request }: Opened,
+  state: CallState | "running",
+  { options, parts }: { readonly options: CallOptions; readonly parts: Parts },
+): Promise<ToolCallResult> {
+  const { tool_call_id, name } = request;
+  const why = `Cannot run ${JSON.stringify(name)} as "${tool_call_id}": ${WHY[state]}`;
+  const hint = "Use a new tool_call_id for each call, or leave it out.";
+  const refusal = new ToolError("InvalidArguments", why, { field: "tool_call_id", tool_call_id, hint });
+  const fresh = { ...request, tool_call_id: makeId("call", parts.clock()) };
+  return { ...(await runGate({ request: fresh, refusal }, options, parts)), tool_call_id };
+}
