@@ -1,15 +1,20 @@
-import type { ModelUsage } from "../model/provider.ts";
+import type { ModelUsage, ModelRequest } from "../model/provider.ts";
 import { failureReason } from "../model/failures/failure.ts";
-import { NoReply } from "./consult.ts";
-import type { Consulted } from "./consult.ts";
+import { NoReply, consult } from "./consult.ts";
+import type { Consulted, Asking } from "./consult.ts";
 import { recallSwitch, withFallback } from "./fallback.ts";
 import { placesOf } from "./window/context-window.ts";
 import type { WindowState } from "./window/context-window.ts";
 import { readRecord, readReply, recordedRound } from "./replies/reply.ts";
 import type { ReadReply, Round } from "./replies/reply.ts";
-import { askWithin } from "./ask-within.ts";
 import type { RecordedTurn } from "./resume.ts";
 import type { Run } from "./run.ts";
+import { ToolError } from "@autonous/runtime";
+import { cutPromptNotice } from "../model/vendors/cut-prompt.ts";
+import { estimatedTokens, limitsOf, nextRequest, windowUse, withLimits } from "./window/request.ts";
+import { fitWindow } from "./window/summary.ts";
+import { learnFromOverflow, learnFromReply } from "./window/window-limits.ts";
+import type { OverflowNumbers } from "./window/window-limits.ts";
 
 /** Asks the model, and records what it said before anything is made of it. */
 export async function askModel(run: Run, parent_id: string): Promise<Round> {
@@ -76,4 +81,87 @@ function failedRound(run: Run, { code, message, cause, all }: NoReply): Round & 
   };
   const reason = code === "ModelFailed" ? failureReason(cause) : undefined;
   return { kind: "failed", code, message: told[code], ...(reason === undefined ? {} : { reason }) };
+}
+
+/** To a tenth of what was tried first, where the server names no numbers. */
+const MOST_SHRUNK = 7;
+
+interface Refused {
+  readonly refusal: NoReply;
+  /** Tokens of the request, as estimated here. */
+  readonly estimated: number;
+}
+
+/**
+ * Asks for the next round. A request that was too long for the model is made smaller, as long as that is of use: by what
+ * the server says about its size, else step by step. Throws `NoReply`.
+ */
+async function askWithin(run: Run, parent_id: string, asking: Asking): Promise<Consulted> {
+  let last: Refused | undefined;
+  for (let shrunk = 0; ; shrunk++) {
+    if (last !== undefined && hasNoRoom(run)) throw tooLarge(run, last);
+    const { provider } = run;
+    await fitWindow(run, parent_id);
+    if (run.provider !== provider) last = undefined; // it was another model that refused
+    const request = nextRequest(run);
+    const estimated = estimatedTokens(run, request);
+    if (last !== undefined && (estimated >= last.estimated || shrunk > MOST_SHRUNK)) throw tooLarge(run, last);
+    try {
+      const consulted = await consult(run, request, asking);
+      return noteCut(run, { request, estimated, consulted });
+    } catch (error) {
+      if (!(error instanceof NoReply) || !error.isTooLong) throw error;
+      run.window = withLimits(run, learnFromOverflow(limitsOf(run), estimated, numbersOf(error)));
+      last = { refusal: error, estimated };
+    }
+  }
+}
+
+interface Answered {
+  readonly request: ModelRequest;
+  readonly estimated: number;
+  readonly consulted: Consulted;
+}
+
+/** Learns from how the server counted the request. Where it did not read all of it, the user is told, once. */
+function noteCut(run: Run, { request, estimated, consulted }: Answered): Consulted {
+  const known = limitsOf(run);
+  const { usage } = consulted.reply;
+  const limits = learnFromReply(known, estimated, usage?.input_tokens);
+  const isSure = limits.context_tokens !== known.context_tokens;
+  const notice = known.cuts === true ? undefined : cutPromptNotice(run.provider.name, { request, usage, isSure });
+  const isTold = known.cuts === true || notice !== undefined;
+  run.window = withLimits(run, isTold ? { ...limits, cuts: true } : limits);
+  return notice === undefined ? consulted : { ...consulted, notice };
+}
+
+function numbersOf({ cause }: NoReply): OverflowNumbers {
+  const details = cause instanceof ToolError ? (cause.details ?? {}) : {};
+  const number = (name: keyof OverflowNumbers): OverflowNumbers => {
+    const value = details[name];
+    return typeof value === "number" && Number.isSafeInteger(value) ? { [name]: value } : {};
+  };
+  return { ...number("limit_tokens"), ...number("sent_tokens"), ...number("reply_tokens") };
+}
+
+function hasNoRoom(run: Run): boolean {
+  const { fixed, room } = windowUse(run);
+  return fixed >= room;
+}
+
+/** What the server said, with the numbers that tell what to change. */
+function tooLarge(run: Run, { refusal, estimated }: Refused): NoReply {
+  const { fixed, room, limit } = windowUse(run);
+  // Without a number from the server, the size that it refused is what bounds the request.
+  const isForReply = limit > room && limitsOf(run).refused === undefined;
+  const reply = isForReply ? ` and ${count(limit - room)} of its ${count(limit)} are kept for the reply` : "";
+  const why = hasNoRoom(run)
+    ? `the system text and the tools alone take about ${count(fixed)} tokens, more than the ${count(room)} that fit${reply}; use a larger context window, or offer fewer tools`
+    : `a request of about ${count(estimated)} tokens, ${count(fixed)} of them for the system text and the tools, cannot be made smaller`;
+  const details = refusal.cause instanceof ToolError ? refusal.cause.details : undefined;
+  return new NoReply("ModelFailed", new ToolError("ModelFailed", `${refusal.message} (${why})`, details, refusal));
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString("en-US");
 }

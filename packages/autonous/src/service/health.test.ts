@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkerStatus } from "../supervisor/supervisor.ts";
-import { createHealth } from "./health.ts";
+import { createHealth } from "./http.ts";
 
 function status(state: WorkerStatus["state"]): WorkerStatus {
   return { state, pid: 1, ends: 0, why: "SECRET" };

@@ -7,7 +7,6 @@ import { TableJournal } from "./queue/table-journal.ts";
 import { createHistory } from "./queue/history.ts";
 import { createInbox } from "./queue/inbox.ts";
 import { createRevisions } from "./queue/revisions.ts";
-import { createKeyValues } from "./keepers/kv.ts";
 import { createMemory } from "./keepers/memory.ts";
 import { keepCopy } from "./sqlite/keep-copy.ts";
 import { migrate, MIGRATIONS } from "./sqlite/migrate.ts";
@@ -18,9 +17,10 @@ import { createRecordChecks } from "./record/record-checks.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
 import { isStateFolderLocked, lockHolder } from "./sqlite/state-lock.ts";
 import { StoreError } from "./store-error.ts";
-import type { Store } from "./store.ts";
+import type { Store, KeyValues } from "./store.ts";
 import { createTasks } from "./queue/tasks.ts";
 import { createUpkeep } from "./keepers/upkeep.ts";
+import { appendServiceEvents } from "./record/service-chain.ts";
 
 export interface OpenStoreOptions {
   /** The database file; it and its folder are created if missing. */
@@ -83,5 +83,31 @@ function storeOn(database: Database, clock: () => number): Store {
     kv: createKeyValues(database, clock),
     journal: (run_id, lease) => new TableJournal(database, { run_id, lease, clock }),
     close: () => database.close(),
+  };
+}
+
+const GET = "select value from kv where key = ?";
+const SET = `insert into kv (key, value, updated_at) values (?, ?, ?)
+  on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`;
+
+function createKeyValues(database: Database, clock: () => number): KeyValues {
+  return {
+    get: (key) =>
+      database.read(`read "${key}"`, async (queries) => {
+        const row = await queries.one<{ readonly value: string }>(GET, [key]);
+        return row?.value;
+      }),
+    set: (key, value) =>
+      database.transaction(`store "${key}"`, async (queries) => {
+        await queries.run(SET, [key, value, clock()]);
+      }),
+    update: (key, change) =>
+      database.transaction(`store "${key}"`, async (queries) => {
+        const row = await queries.one<{ readonly value: string }>(GET, [key]);
+        const { result, value, events = [] } = change(row?.value);
+        if (value !== undefined) await queries.run(SET, [key, value, clock()]);
+        await appendServiceEvents(queries, events, clock());
+        return result;
+      }),
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MAX_ENDS, waitBefore } from "./restarts.ts";
+import { MAX_ENDS, waitBefore } from "./supervisor.ts";
 
 test("the first end is not waited for, then the waits double, up to five seconds", () => {
   const waits = Array.from({ length: MAX_ENDS - 1 }, (_, i) => waitBefore(i + 1));

@@ -3,7 +3,6 @@ import { startChild } from "./child.ts";
 import type { Child, ChildProgram } from "./child.ts";
 import type { Logger } from "./logger.ts";
 import type { FromWorker, ListedTool, PrintedLine } from "./messages.ts";
-import { GIVEN_UP_WAIT_MS, MAX_ENDS, waitBefore } from "./restarts.ts";
 
 export interface SupervisorOptions extends ChildProgram {
   readonly onRecorded: () => void;
@@ -254,4 +253,20 @@ export class Supervisor {
 function endOnPurpose(running: Running): void {
   running.isBlameless = true;
   running.child.kill();
+}
+
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 5000;
+/**
+ * This many exits in a row mean a persistent fault. More than twice the crashes after which a task is abandoned, so that
+ * two tasks that each crash their worker do not stop the service.
+ */
+export const MAX_ENDS = 11;
+
+/** Pause between restarts of a worker that keeps exiting. */
+const GIVEN_UP_WAIT_MS = 300_000;
+
+/** How long to wait after this many exits in a row: no wait after the first, which may be a one-off. */
+export function waitBefore(endsInARow: number): number {
+  return endsInARow <= 1 ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (endsInARow - 2), LONGEST_WAIT_MS);
 }

@@ -1,7 +1,6 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isRunId } from "@autonous/runtime/internal";
-import { Turn } from "./give-way.ts";
 import { openFiles } from "./open-files.ts";
 
 export interface RunFolder {
@@ -51,5 +50,18 @@ function namesIn(folder: string): readonly string[] {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES") return [];
     throw error;
+  }
+}
+
+const TURN_MS = 8;
+
+/** Lets long work yield to the event loop regularly, so that the process stays responsive. */
+class Turn {
+  #endMs = performance.now() + TURN_MS;
+
+  async giveWay(): Promise<void> {
+    if (performance.now() < this.#endMs) return;
+    await new Promise(setImmediate);
+    this.#endMs = performance.now() + TURN_MS;
   }
 }

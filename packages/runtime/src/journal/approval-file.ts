@@ -1,15 +1,14 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
+import { join, dirname } from "node:path";
 import type { ApprovalFilter, ApprovalKeeper, GrantHolder, OpenOptions } from "../contract/approvals.ts";
 import type { Clock } from "../contract/host.ts";
 import type { Approval, ApprovalAnswer, ApprovalRequest, Grant } from "../protocol/approval.ts";
 import { answerIn, endIn, expireIn, findIn, findPending, isOpen, openIn, useIn } from "./approval-book.ts";
 import type { ApprovalBook, Turned } from "./approval-book.ts";
 import { OpenApprovals } from "./open-approvals.ts";
-import { replaceFile } from "./replace-file.ts";
 import { lookIntoBook, readBook, requireFile } from "./run-approvals.ts";
 import type { RunApprovals } from "./run-approvals.ts";
-import { isRunId, makeRunFolder, runPath } from "./run-folder.ts";
+import { isRunId, makeRunFolder, runPath, syncFolder } from "./run-folder.ts";
 import { waitForChange } from "./wait-for-change.ts";
 
 export interface ApprovalFilesOptions {
@@ -229,4 +228,18 @@ function namesIn(folder: string): readonly string[] {
 
 function textOf({ approvals, grants }: RunApprovals): string {
   return `${JSON.stringify(approvals.length === 0 ? { grants } : { approvals, grants }, null, 1)}\n`;
+}
+
+/** The old content or the new, whatever happens meanwhile, and on the disk when this returns. One writer at a time. */
+function replaceFile(path: string, text: string): void {
+  const temporary = `${path}.new`;
+  const fd = openSync(temporary, "w", 0o600);
+  try {
+    writeFileSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, path);
+  syncFolder(dirname(path));
 }

@@ -7,7 +7,6 @@ import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { parseEvent } from "../protocol/event-record.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
-import { CallStates } from "./call-states.ts";
 import { chainEvents, lineOf, sealOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import { HeadFile, readHead } from "./heads.ts";
@@ -261,4 +260,21 @@ export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<Js
     { event_id: makeId("evt", now), ts, type: "display", ...about, payload: { level: "warning", content } },
   ]);
   return journal;
+}
+
+const ABOUT = new Set(["tool_call.started", "tool_call.completed", "tool_call.failed"]);
+
+/** What became of each call of a run, by its id. */
+class CallStates {
+  readonly #states = new Map<string, CallState>();
+
+  add({ type, payload }: Pick<RuntimeEvent, "type" | "payload">): void {
+    const id = payload["tool_call_id"];
+    if (!ABOUT.has(type) || typeof id !== "string") return;
+    this.#states.set(id, type === "tool_call.started" ? "open" : "ended");
+  }
+
+  get(tool_call_id: string): CallState | undefined {
+    return this.#states.get(tool_call_id);
+  }
 }

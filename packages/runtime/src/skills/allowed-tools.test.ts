@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { END_OF_COMMAND, toolsOfSkill } from "./allowed-tools.ts";
-import { joinBrackets, splitToolNames } from "./split-tool-names.ts";
+import { joinBrackets, splitToolNames } from "./skill.ts";
 
 // oxfmt-ignore
 const OURS = ["ls", "find", "grep", "read", "write", "edit", "bash", "delete_file", "network_request", "read_skill", "run_script", "mcp__files__search", "mcp__files__open", "mcp__web__get"];

@@ -1,8 +1,5 @@
-import { joinBrackets, splitToolNames } from "./split-tool-names.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import { quote } from "./quote.ts";
-import { namesOf } from "./skill-name.ts";
-import type { SkillNames } from "./skill-name.ts";
 
 /** A SKILL.md, as the Agent Skills convention has it, or nearly. `warnings`: clauses about where it differs. */
 interface Skill extends SkillNames {
@@ -137,4 +134,103 @@ function textOf(value: unknown): string {
 
 function kindOf(value: object): string {
   return Array.isArray(value) ? "a list" : "names with values";
+}
+
+const MAX_NAME = 64;
+/** A published name may be this long as another name of the skill. */
+const MAX_ALIAS = 200;
+
+interface SkillNames {
+  /** What it is called by: lower-case letters, digits and single hyphens, at most 64. */
+  readonly name: string;
+  /** What else finds it: the name as published, and that of its folder, where they differ. */
+  readonly aliases: readonly string[];
+  /** Clauses about what was not as the convention has it. */
+  readonly warnings: readonly string[];
+}
+
+/** What a skill in a folder of this name is called. Every name and folder gives one. */
+function namesOf(given: unknown, folder: string): SkillNames {
+  const warnings: string[] = [];
+  const published = readName(given, folder, warnings);
+  const name = callable(published) ?? callable(folder) ?? byLetters(folder);
+  if (name !== published) {
+    const rule = `lower-case letters, digits and single hyphens, at most ${MAX_NAME} characters`;
+    warnings.push(`its name ${quote(published)} is not ${rule}; it is called ${quote(name)}`);
+  }
+  if (published !== folder) warnings.push(`its name ${quote(published)} is not that of its folder, ${quote(folder)}`);
+  const others = [published, folder].filter(
+    (each) => each !== name && each.length <= MAX_ALIAS && !/\p{Cc}/u.test(each),
+  );
+  return { name, aliases: [...new Set(others)], warnings };
+}
+
+function readName(given: unknown, folder: string, warnings: string[]): string {
+  if (given === undefined || given === null) return folder;
+  const text = typeof given === "string" || typeof given === "number" ? String(given).trim() : "";
+  if (text !== "") return text;
+  warnings.push('"name" is not text; the name of its folder is used');
+  return folder;
+}
+
+/** Undefined where no letter or digit of it is one of ASCII. */
+function callable(text: string): string | undefined {
+  const plain = text.slice(0, MAX_ALIAS).normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
+  const name = plain
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replace(/^-/, "")
+    .slice(0, MAX_NAME)
+    .replace(/-$/, "");
+  return name === "" ? undefined : name;
+}
+
+/** For a folder without a letter or digit of ASCII: by the numbers of its first letters. */
+function byLetters(folder: string): string {
+  const letters = Array.from(folder.slice(0, 8), (letter) => letter.codePointAt(0)?.toString(16) ?? "");
+  return ["skill", ...letters].join("-");
+}
+
+const SEPARATOR = /[\s,]/;
+/** Around names, and around the list. */
+const QUOTES = /^["'`]+|["'`\]]+$/g;
+const BEGINNING = /^[\s"'`]*\[/;
+/** What stands before each name in a list that is written as text. */
+const BULLET = /^[-*•]$/;
+
+/**
+ * The names in a text, with spaces, commas or lines between them, quoted or not. What stands in brackets belongs to the
+ * name before it, spaces and commas included: `Bash(git add:*, git commit:*), Read`.
+ */
+export function splitToolNames(text: string): readonly string[] {
+  if (text.trim() === "*") return ["*"];
+  const names: string[] = [];
+  let name = "";
+  let depth = 0;
+  for (const character of text.replace(BEGINNING, "")) {
+    if (depth === 0 && SEPARATOR.test(character)) {
+      names.push(name);
+      name = "";
+      continue;
+    }
+    if (character === "(") depth++;
+    if (character === ")") depth = Math.max(0, depth - 1);
+    name += character;
+  }
+  const all = [...names, name].map((each) => each.replaceAll(QUOTES, ""));
+  return all.filter((each) => each !== "" && (names.length === 0 || !BULLET.test(each)));
+}
+
+const BRACKET = /^[([{<]/;
+
+/**
+ * Brackets that stand alone restrict the name before them, whatever is between the two: `Bash (git:*)`. Read as an entry
+ * of their own, they would leave that name without its restriction.
+ */
+export function joinBrackets(names: readonly string[]): readonly string[] {
+  const joined: string[] = [];
+  for (const name of names) {
+    if (BRACKET.test(name)) joined.push(`${joined.pop() ?? ""} ${name}`.trim());
+    else joined.push(name);
+  }
+  return joined;
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { convertHtml } from "./html-to-markdown.ts";
-import { simplifyHtml } from "./simplify-html.ts";
+import { convertHtml, simplifyHtml } from "./html-to-markdown.ts";
 
 const { signal } = new AbortController();
 const base = "https://example.com/docs/page.html";

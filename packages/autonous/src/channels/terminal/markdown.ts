@@ -2,10 +2,9 @@ import { makeVisible } from "@autonous/runtime/internal";
 import type { Token, Tokens } from "marked";
 import { readMarkdown } from "../words/markdown-tokens.ts";
 import type { Style } from "./screen.ts";
-import { styledRows } from "./styled-text.ts";
+import { styledRows, widthOfPieces } from "./styled-text.ts";
 import type { Piece } from "./styled-text.ts";
-import { tableRows } from "./markdown-table.ts";
-import { expandTabs, foldHard } from "../words/width.ts";
+import { expandTabs, foldHard, widthOfPainted } from "../words/width.ts";
 
 export interface MarkdownOptions {
   readonly width: number;
@@ -13,7 +12,7 @@ export interface MarkdownOptions {
 }
 
 /** Deeper nesting, or less room, is shown unformatted. */
-const NARROWEST = 12;
+const MIN_WIDTH = 12;
 const DEEPEST = 6;
 const BULLETS = ["•", "◦", "▪"] as const;
 
@@ -63,7 +62,7 @@ function inset(before: string, rows: readonly string[]): readonly string[] {
 }
 
 function blockRows(tokens: readonly Token[], options: Nested): readonly string[] {
-  if (options.depth > DEEPEST || options.width < NARROWEST)
+  if (options.depth > DEEPEST || options.width < MIN_WIDTH)
     return styledRows([{ text: tokens.map(({ raw }) => raw).join(""), styles: [] }], options);
   const blocks = tokens.map((token) => ({
     isApart: token.type === "space",
@@ -110,4 +109,78 @@ const INLINES: Readonly<Record<string, (token: never, styles: InlineStyles) => r
 function linkPieces({ tokens, text, href }: Tokens.Link, styles: InlineStyles): readonly Piece[] {
   const pieces = inline(tokens, [...styles, "underline"]);
   return text === href || `mailto:${text}` === href ? pieces : [...pieces, { text: ` (${href})`, styles: ["dim"] }];
+}
+
+interface TableOptions {
+  readonly width: number;
+  readonly paint: (style: Style, text: string) => string;
+  readonly cell: (tokens: readonly Token[]) => readonly Piece[];
+}
+
+/** Narrower columns would break every word: then each row becomes a list of its cells. */
+const MIN_COLUMN_WIDTH = 6;
+const BETWEEN = " │ ";
+
+function tableRows({ header, rows }: Tokens.Table, options: TableOptions): readonly string[] {
+  const all = [header, ...rows].map((row) => row.map(({ tokens }) => options.cell(tokens)));
+  const [head = [], ...body] = all;
+  const widths = columnWidths(all, options.width);
+  if (widths === undefined) return body.flatMap((row) => listedRow(head, row, options));
+  const line = options.paint("dim", widths.map((each) => "─".repeat(each)).join("─┼─"));
+  const bold = head.map((cell) => cell.map(({ text, styles }): Piece => ({ text, styles: [...styles, "bold"] })));
+  return [...rowLines(bold, widths, options), line, ...body.flatMap((row) => rowLines(row, widths, options))];
+}
+
+/** As wide as their content; if that is too wide, the widest columns shrink. Undefined if they do not fit. */
+function columnWidths(rows: readonly (readonly (readonly Piece[])[])[], width: number): readonly number[] | undefined {
+  const count = rows[0]?.length ?? 0;
+  const room = width - BETWEEN.length * (count - 1);
+  if (count === 0 || room < MIN_COLUMN_WIDTH * count) return undefined;
+  const widths = Array.from({ length: count }, (_, at) =>
+    rows.reduce((most, row) => Math.max(most, widthOfPieces(row[at] ?? [])), 1),
+  );
+  const total = (): number => widths.reduce((sum, each) => sum + each, 0);
+  while (total() > room) {
+    const widest = Math.max(...widths);
+    const second = Math.max(MIN_COLUMN_WIDTH, ...widths.filter((each) => each < widest));
+    const over = total() - room;
+    const share = Math.ceil(over / widths.filter((each) => each === widest).length);
+    for (const [at, each] of widths.entries()) {
+      if (each === widest) widths[at] = Math.max(second, widest - share, MIN_COLUMN_WIDTH);
+    }
+    if (second === widest) break;
+  }
+  return total() > room ? undefined : widths;
+}
+
+function rowLines(
+  row: readonly (readonly Piece[])[],
+  widths: readonly number[],
+  { paint }: TableOptions,
+): readonly string[] {
+  const cells = widths.map((width, at) => styledRows(row[at] ?? [], { width, paint }));
+  const height = Math.max(...cells.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map((lines, at) => padPainted(lines[line] ?? "", widths[at] ?? 0))
+      .join(paint("dim", BETWEEN))
+      .trimEnd(),
+  );
+}
+
+function padPainted(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - widthOfPainted(text)));
+}
+
+function listedRow(
+  head: readonly (readonly Piece[])[],
+  row: readonly (readonly Piece[])[],
+  options: TableOptions,
+): readonly string[] {
+  const cells = row.map((cell, at): readonly Piece[] => [
+    ...(head[at] ?? []).map(({ text, styles }): Piece => ({ text, styles: [...styles, "bold"] })),
+    { text: ": ", styles: ["bold"] },
+    ...cell,
+  ]);
+  return [...cells.flatMap((cell) => styledRows(cell, options)), ""];
 }

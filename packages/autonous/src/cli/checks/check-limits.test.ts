@@ -1,7 +1,7 @@
 import { machineLimits } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { loadConfiguration } from "../../config/load.ts";
-import { checkLimits } from "./check-limits.ts";
+import { checkLimits } from "./checks.ts";
 import { commandLimits } from "../session/open-runtime.ts";
 
 const NO_FILE = "/nonexistent/config.json";

@@ -12,6 +12,7 @@ import {
   PROGRAMS,
   readNotes,
   splitRootsOf,
+  machineFacts,
 } from "@autonous/runtime/internal";
 import type { ProgramName, SandboxReport } from "@autonous/runtime/internal";
 import { unknownVariables } from "../../config/load.ts";
@@ -21,11 +22,9 @@ import { inspectStore } from "../../store/inspect-store.ts";
 import type { StoreReport } from "../../store/inspect-store.ts";
 import { databaseFile } from "../../store/open-store.ts";
 import { providerOf } from "../session/asking.ts";
-import { checkLimits } from "./check-limits.ts";
 import { checkModel } from "./check-model.ts";
-import { checkModules } from "./check-modules.ts";
 import { checkNotes } from "../output/notes-notice.ts";
-import { plainOptions } from "../session/open-runtime.ts";
+import { plainOptions, commandLimits, readModules } from "../session/open-runtime.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 import { readProject } from "../session/project-text.ts";
 
@@ -269,4 +268,33 @@ async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
   } catch (error) {
     return { check, outcome: "warning", message: `cannot be measured: ${(error as Error).message}` };
   }
+}
+
+const MEBIBYTE = 1_048_576;
+
+/** The resource limits of commands, and whether they protect this machine. */
+export function checkLimits({ configuration }: Pick<Workplace, "configuration">): CheckResult {
+  const { memory_bytes = 0, file_bytes = 0, processes = 0, open_files = 0 } = commandLimits(configuration.settings);
+  const machine = machineFacts();
+  const limits = `a command gets ${megabytes(memory_bytes)} of memory, ${processes} processes, files of ${megabytes(file_bytes)}, ${open_files} open files`;
+  const here = `this machine has ${megabytes(machine.memory_bytes)} of memory and ${machine.processors} processors`;
+  if (memory_bytes < machine.memory_bytes) return { check: "limits", outcome: "ok", message: `${limits}; ${here}` };
+  const way = "set AUTONOUS_COMMAND_MEMORY_MEGABYTES lower";
+  return { check: "limits", outcome: "warning", message: `${limits}; ${here}, so one command can use it up: ${way}` };
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.floor(bytes / MEBIBYTE)} MiB`;
+}
+
+/** What the modules provide, and which of them are not in force. */
+async function checkModules(place: Workplace): Promise<CheckResult> {
+  const check = "modules";
+  const { loaded, refused, broken } = await readModules(place);
+  // Only a warning: the service starts without their tools.
+  const missing = [...broken, ...refused];
+  if (missing.length > 0) return { check, outcome: "warning", message: missing.join("; ") };
+  if (loaded.length === 0) return { check, outcome: "ok", message: "none configured" };
+  const given = loaded.map(({ path, tools, handlers }) => `${path} (${[...tools, ...handlers].join(", ")})`);
+  return { check, outcome: "ok", message: given.join("; ") };
 }

@@ -3,7 +3,8 @@ import type { HistoryWindow } from "../../agent/window/context-window.ts";
 import type { Message } from "../../model/provider.ts";
 import { UsageError } from "../command.ts";
 import { Records, runFile } from "./records.ts";
-import { holderOf } from "./run-holder.ts";
+import { realpathSync } from "node:fs";
+import { openFiles } from "../../upkeep/open-files.ts";
 
 /** A task as recorded in its run. */
 export interface RecordedTask {
@@ -94,4 +95,14 @@ export function windowOf({ compacted }: Pick<RecordedRun, "compacted">): History
   if (compacted === undefined) return undefined;
   const { summary, tasks } = compacted;
   return { from: 2 * tasks, whole_from: 2 * tasks, summary };
+}
+
+/**
+ * The pid of another process that is writing this record, as far as this user can see. Resuming its run would corrupt
+ * the record.
+ */
+function holderOf(file: string): string | undefined {
+  const real = realpathSync(file);
+  for (const { pid, path } of openFiles()) if (path === real) return pid;
+  return undefined;
 }

@@ -1,11 +1,11 @@
 import type { GitObjects, HeldContent } from "../tree/tree-entry.ts";
-import { hash } from "node:crypto";
+import { hash, createHash } from "node:crypto";
 import { closeSync, fstatSync, readFileSync, readSync } from "node:fs";
-import { inflateSync } from "node:zlib";
+import { inflateSync, createInflate } from "node:zlib";
 import { HeldFiles } from "./held-files.ts";
 import type { HoldOptions } from "./held-files.ts";
 import { PackFile } from "./pack-file.ts";
-import { verifyLoose, verifyTrailer } from "./verify-file.ts";
+import { readPieces } from "../system/bytes.ts";
 
 /** Maximum size of an object, which is read into memory. */
 export const OBJECT_BYTES = 1 << 30;
@@ -166,4 +166,58 @@ function readAll(fd: number, size: number): Buffer {
     filled += count;
   }
   return bytes;
+}
+
+interface LooseOptions {
+  readonly algorithm: string;
+  readonly oid: string;
+}
+
+/** The SHA-256 of a file with a loose git object; undefined if the object does not match its id. */
+async function verifyLoose(fd: number, { algorithm, oid }: LooseOptions): Promise<string | undefined> {
+  const file = createHash("sha256");
+  const object = createHash(algorithm);
+  const inflate = createInflate();
+  const done = new Promise<boolean>((resolve) => {
+    inflate.on("data", (piece: Buffer) => object.update(piece));
+    inflate.on("end", () => resolve(true));
+    inflate.on("error", () => resolve(false));
+  });
+  for await (const piece of readPieces(fd, new AbortController().signal)) {
+    file.update(piece);
+    // Copied, because the chunk's buffer is reused for the next read.
+    if (!inflate.write(Buffer.from(piece))) await Promise.race([drained(inflate), done]);
+    if (inflate.destroyed) return undefined;
+  }
+  inflate.end();
+  return (await done) && object.digest("hex") === oid ? file.digest("hex") : undefined;
+}
+
+function drained(stream: NodeJS.EventEmitter): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once("drain", resolve);
+  });
+}
+
+interface TrailerOptions {
+  readonly algorithm: string;
+  /** The trailing hash of the file when it was first seen. */
+  readonly trailer: Buffer;
+}
+
+/** The SHA-256 of a file that ends with a hash of its preceding content; undefined if that is missing or different. */
+async function verifyTrailer(fd: number, { algorithm, trailer }: TrailerOptions): Promise<string | undefined> {
+  const file = createHash("sha256");
+  const body = createHash(algorithm);
+  const bodyBytes = fstatSync(fd).size - trailer.length;
+  let seen = 0;
+  const end: Buffer[] = [];
+  for await (const piece of readPieces(fd, new AbortController().signal)) {
+    file.update(piece);
+    const inBody = Math.max(0, Math.min(piece.length, bodyBytes - seen));
+    body.update(piece.subarray(0, inBody));
+    end.push(Buffer.from(piece.subarray(inBody)));
+    seen += piece.length;
+  }
+  return Buffer.concat(end).equals(trailer) && body.digest().equals(trailer) ? file.digest("hex") : undefined;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { CommandLook } from "../../contract/command-changes.ts";
+import type { CommandLook, CommandChanges } from "../../contract/command-changes.ts";
 import type {
   Background,
   BackgroundFacts,
@@ -14,7 +14,6 @@ import { backgroundFolder, dropOld, readRecord, readRecords, writeRecord } from 
 import type { BackgroundRecord } from "./background-records.ts";
 import type { Child, ChildEnd } from "./child.ts";
 import type { Launch } from "./launch.ts";
-import { keepChanges } from "./kept-changes.ts";
 import { LogWriter, logEnd, readLog } from "./log-segments.ts";
 import { startFresh } from "./start-fresh.ts";
 
@@ -36,7 +35,7 @@ const AS_IT_IS: OutputRedactor = {
 };
 
 const LOG_BYTES = 16_777_216;
-const MOST = 20;
+const MAX_RUNNING = 20;
 /** Given back at once. */
 const OUTPUT_BYTES = 1_048_576;
 
@@ -65,7 +64,7 @@ export class BackgroundCommands implements Background {
   }
 
   async start(command: Command, look?: CommandLook): Promise<BackgroundFacts> {
-    const { most = MOST, redactor = AS_IT_IS } = this.#options;
+    const { most = MAX_RUNNING, redactor = AS_IT_IS } = this.#options;
     if (command.network === "allowlist") throw noNetwork();
     if ([...this.#own.values()].filter(({ record }) => record.state === "running").length >= most) {
       throw new ToolError("LimitReached", `Cannot start the command: ${most} are running in the background already`, {
@@ -259,4 +258,27 @@ async function newsOf(
     signal.removeEventListener("abort", wake);
   }
   signal.throwIfAborted();
+}
+
+/** As many of each as a record should name; how many more there were is told beside. */
+const MAX_LISTED = { files: 1000, taken_back: 100 } as const;
+
+/** What of a command's changes goes on record: the first of them, with no secret in a name. */
+function keepChanges(changes: CommandChanges, redactor: Pick<OutputRedactor, "text">): CommandChanges {
+  const { files, taken_back, left_out } = changes;
+  const named = <T extends { readonly path: string }>(each: T): T => ({ ...each, path: redactor.text(each.path) });
+  const placed = <T extends { readonly path: string; readonly real: string }>(each: T): T => ({
+    ...named(each),
+    real: redactor.text(each.real),
+  });
+  return {
+    ...changes,
+    files: files.slice(0, MAX_LISTED.files).map(placed),
+    ...(files.length > MAX_LISTED.files ? { files_more: files.length - MAX_LISTED.files } : {}),
+    taken_back: taken_back.slice(0, MAX_LISTED.taken_back).map(placed),
+    ...(taken_back.length > MAX_LISTED.taken_back
+      ? { taken_back_more: taken_back.length - MAX_LISTED.taken_back }
+      : {}),
+    left_out: left_out.map(named),
+  };
 }

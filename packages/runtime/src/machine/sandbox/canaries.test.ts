@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import { newCanary, sweepCanaries } from "./canaries.ts";
+import { newCanary, sweepCanaries } from "./self-check.ts";
 
 test("what a check has planted that was killed is removed, and nothing else", async () => {
   const { path } = await scratchFolder();

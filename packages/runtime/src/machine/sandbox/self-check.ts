@@ -1,6 +1,17 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  lstatSync,
+  readdirSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,11 +22,11 @@ import { handoverFolder } from "../processes/launch.ts";
 import { allPids, isAlive, signalProcess } from "../processes/process-tree.ts";
 import { runCommand } from "../processes/run.ts";
 import type { Launch } from "../processes/launch.ts";
-import { newCanary, sweepCanaries } from "./canaries.ts";
 import { ATTEMPTS } from "./escape-attempts.ts";
 import type { Attempt, Planted } from "./escape-attempts.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { isArchitecture } from "./seccomp.ts";
+import { randomBytes } from "node:crypto";
 
 export interface EscapeAttempt {
   readonly attempt: string;
@@ -176,4 +187,26 @@ function carriers(word: string): readonly number[] {
       return false; // it ended meanwhile
     }
   });
+}
+
+/** The ID of the process that planted it, and a random suffix. */
+const CANARY = /^canary(\d+)x[0-9a-f]{16}(?:\.pem)?$/;
+
+/** A unique word that contains the ID of this process. */
+export function newCanary(): string {
+  return `canary${process.pid}x${randomBytes(8).toString("hex")}`;
+}
+
+/** Removes canaries from these folders that killed checks left behind. */
+export function sweepCanaries(folders: readonly string[]): void {
+  for (const folder of new Set(folders)) {
+    for (const name of readdirSync(folder)) {
+      const planter = CANARY.exec(name)?.[1];
+      if (planter === undefined || isAlive(Number(planter))) continue;
+      const path = join(folder, name);
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      if (found !== undefined && (found.isFile() || found.isSocket()) && found.uid === process.getuid?.())
+        rmSync(path, { force: true });
+    }
+  }
 }

@@ -1,9 +1,6 @@
 import type { FoundLine } from "../../contract/search.ts";
 import { REDACTION_MARKER } from "../../protocol/marker.ts";
-import { cutLine } from "./cut-line.ts";
-import type { CutLine } from "./cut-line.ts";
 import type { FileContent } from "./file-content.ts";
-import { isInPrivateKey, looksLikeKeyBody } from "./private-key.ts";
 import type { LineMessage } from "./rg-messages.ts";
 
 /** The file that a message is about. */
@@ -112,3 +109,74 @@ function lengthWithoutEnd({ offset, length }: LineMessage, content: FileContent)
 }
 
 const NEWLINE = 10;
+
+/** Maximum characters shown of a line. More is rarely read, and a page has limited space. */
+const WIDTH = 500;
+/** Characters shown before a match if the beginning of the line is cut. */
+const BEFORE = 100;
+/** A word at the edge is shown completely or not at all: the redactor would not recognize half a secret. */
+const LONGEST_WORD = 200;
+const WORD = /[\w+/=.~-]/;
+
+interface CutLine {
+  readonly text: string;
+  /** In bytes. */
+  readonly cut_before: number;
+  readonly cut_after: number;
+}
+
+/** Shortens a line to the width: its beginning, or the text around a later match, which starts at `matchByte`. */
+function cutLine(line: string, matchByte: number): CutLine {
+  if (line.length <= WIDTH) return { text: line, cut_before: 0, cut_after: 0 };
+  const matchStart = Buffer.from(line).toString("utf8", 0, matchByte).length;
+  const from = matchStart <= WIDTH - BEFORE ? 0 : edgeAfter(line, matchStart - BEFORE, matchStart);
+  const until = from + WIDTH >= line.length ? line.length : edgeBefore(line, from + WIDTH);
+  return {
+    text: line.slice(from, until),
+    cut_before: Buffer.byteLength(line.slice(0, from)),
+    cut_after: Buffer.byteLength(line.slice(until)),
+  };
+}
+
+/** The first word start from `at` on, or `at` if that is too far. */
+function edgeAfter(line: string, at: number, limit: number): number {
+  for (let place = at; place < limit; place++) {
+    if (!WORD.test(line[place - 1] ?? " ")) return place;
+  }
+  return isLowSurrogate(line, at) ? at + 1 : at;
+}
+
+/** The last word end before `at`, or `at` if that is too far. */
+function edgeBefore(line: string, at: number): number {
+  for (let place = at; place > at - LONGEST_WORD; place--) {
+    if (!WORD.test(line[place] ?? " ") && !isLowSurrogate(line, place)) return place;
+  }
+  return isLowSurrogate(line, at) ? at - 1 : at;
+}
+
+function isLowSurrogate(line: string, at: number): boolean {
+  const code = line.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff;
+}
+
+/** A line of only base64, as in the body of a private key. */
+const BODY = /^[\s"'>|+-]*[A-Za-z0-9+/]{40,}={0,2}[\s"',\\]*$/;
+const MAX_LINE = 4096;
+/** Longer than any private key: one of 16,384 bits has 13 kB. */
+const KEY_BYTES = 16_384;
+
+function looksLikeKeyBody(line: string): boolean {
+  return line.length <= MAX_LINE && BODY.test(line);
+}
+
+/**
+ * Whether an offset in a file is inside a private key. A search shows single lines, but the redactor recognizes a key
+ * by its first line: without this check a key could be read by searching for it line by line.
+ */
+function isInPrivateKey(content: FileContent, offset: number): boolean {
+  const from = Math.max(0, offset - KEY_BYTES);
+  const before = content.read(from, offset - from).toString("latin1");
+  const begin = before.lastIndexOf("-----BEGIN ");
+  if (begin < 0 || before.includes("-----END ", begin)) return false;
+  return /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/.test(before.slice(begin, begin + 80));
+}

@@ -1,12 +1,26 @@
 import { closeSync } from "node:fs";
-import type { ToolSearch } from "../../contract/search.ts";
+import type { ToolSearch, FoundName, FoundNames, NamesQuery } from "../../contract/search.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { placesOf } from "../../policy/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { fdOf, rgOf } from "./engines.ts";
-import { searchNames } from "./names.ts";
 import { openPlace } from "./place.ts";
 import { searchText } from "./text.ts";
+import type { EntryKind } from "../../contract/context.ts";
+import { kindOf, procPath } from "../system/handle.ts";
+import { startEngine } from "../processes/engine.ts";
+import { PROGRAMS } from "../processes/programs.ts";
+import { complaintsOf } from "./complaints.ts";
+import type { Fd } from "./engines.ts";
+import { decodeKey, folderOf } from "../system/keys.ts";
+import { obstaclesIn } from "./obstacles.ts";
+import { Picker } from "./picker.ts";
+import { planNames } from "./plan-names.ts";
+import type { NamesPlan } from "./plan-names.ts";
+import type { SearchPlace } from "./place.ts";
+import { StillFolders } from "./still.ts";
+import { VerifiedTree } from "./verified-tree.ts";
+import type { TreeOptions } from "./verified-tree.ts";
 
 export interface SearchOptions {
   /** The paths this call may access, with the real paths that were checked. */
@@ -58,4 +72,95 @@ export function createToolSearch({ touches, workspace, signal, judgeBelow }: Sea
       }
     },
   };
+}
+
+interface NamesOptions extends Pick<TreeOptions, "workspace" | "judgeBelow"> {
+  readonly rg: string;
+  readonly fd: Fd | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The matching names below a folder. If an engine turns out to be unable to answer the query, the next one runs. */
+async function searchNames(place: SearchPlace, query: NamesQuery, options: NamesOptions): Promise<FoundNames> {
+  const tree = new VerifiedTree({ top: place.real, still: new StillFolders(place.fd), ...options });
+  try {
+    for (const plan of planNames(place.real, query, options)) {
+      const found = await runPlan(plan, { place, query, tree, signal: options.signal });
+      if (found !== undefined) return found;
+    }
+  } finally {
+    tree.forget();
+  }
+  const { install } = PROGRAMS.fd;
+  throw new ToolError("IOError", `Cannot find links: fd is not installed; install it with "${install}"`, {
+    program: "fd",
+    install,
+  });
+}
+
+interface RunOptions {
+  readonly place: SearchPlace;
+  readonly query: NamesQuery;
+  readonly tree: VerifiedTree;
+  readonly signal: AbortSignal;
+}
+
+/** Undefined if the engine turned out to be unable. */
+async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptions): Promise<FoundNames | undefined> {
+  const findObstacle = obstaclesIn(place, { tree, signal });
+  const engine = startEngine({ program: plan.program, args: plan.args, cwd: procPath(place.fd), signal, findObstacle });
+  const picker = new Picker(plan, query, tree);
+  const notes = [...plan.notes];
+  let state: ReturnType<Picker["take"]> = "go on";
+  try {
+    let rest = "";
+    for await (const piece of engine.output) {
+      const names = `${rest}${piece.toString("latin1")}`.split("\0");
+      rest = names.pop() ?? "";
+      state = picker.take(names);
+      if (state !== "go on") break;
+    }
+    if (state === "unable") return undefined;
+    if (state === "go on") {
+      const end = await engine.ended;
+      signal.throwIfAborted();
+      if (end.code === null) {
+        throw new ToolError("IOError", `Cannot search: the engine ended unexpectedly (${end.signal})`, {
+          reason: end.signal,
+        });
+      }
+      notes.push(...complaintsOf(end.stderr, tree));
+    }
+  } finally {
+    await engine.stop();
+  }
+  return { ...finish(picker, { query, plan, tree }), hidden: picker.hidden, engine: plan.engine, notes };
+}
+
+interface FinishOptions {
+  readonly query: NamesQuery;
+  readonly plan: NamesPlan;
+  readonly tree: VerifiedTree;
+}
+
+/** Looks up each name only now, when few are left. */
+function finish(picker: Picker, { query, plan, tree }: FinishOptions): Pick<FoundNames, "entries" | "next"> {
+  const { names, more } = picker.result();
+  const entries: FoundName[] = [];
+  tree.forget();
+  for (const [index, { key, rank }] of names.entries()) {
+    const folder = folderOf(key);
+    const isAlone = [names[index - 1], names[index + 1]].every(
+      (each) => each === undefined || folderOf(each.key) !== folder,
+    );
+    const kind = plan.onlyFiles && !isAlone && tree.isStill(key) ? "file" : kindAt(key, tree, isAlone);
+    if (kind === undefined || (query.kind !== undefined && kind !== query.kind)) continue;
+    entries.push({ path: decodeKey(key), kind, rank });
+  }
+  return { entries, next: more ? names.at(-1)?.rank : undefined };
+}
+
+function kindAt(key: string, tree: VerifiedTree, isAlone: boolean): EntryKind | undefined {
+  const stats = isAlone ? tree.lookAtAlone(key) : tree.lookAt(key);
+  return stats && kindOf(stats);
 }

@@ -1,27 +1,27 @@
 import type { CommandChanges } from "../../contract/command-changes.ts";
-import { pathFor } from "../../paths/inside.ts";
+import { pathFor, isInside } from "../../paths/inside.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { RecordRequest } from "../files/record-change.ts";
 import type { FileChanger } from "../files/file-changer.ts";
-import type { TakenBack } from "../files/take-back.ts";
-import { decodeKey } from "../system/keys.ts";
+import type { TakenBack, Intruder } from "../files/take-back.ts";
+import { decodeKey, keyOf } from "../system/keys.ts";
 import type { WatchRequest } from "./command-changes.ts";
 import { compareLooks } from "./compare-looks.ts";
 import type { Difference } from "./compare-looks.ts";
 import { describeChanges, isDoneBy } from "./describe-changes.ts";
 import type { Touched } from "./describe-changes.ts";
-import { describeTaken, findIntruders, isOutOfReach } from "./find-intruders.ts";
+import { describeTaken, findIntruders, isOutOfReach, setAsideOf } from "./find-intruders.ts";
 import type { KeptContents } from "../tree/kept-contents.ts";
 import { findLost } from "./left-out.ts";
 import type { LeftOutMarks } from "./left-out.ts";
 import { statsOf } from "../tree/list-folder.ts";
 import { bytesOf } from "./look-contents.ts";
-import { recordChanges } from "./record-changes.ts";
-import { setAside } from "./set-aside.ts";
+import { recordChanges, tryToRecord } from "./record-changes.ts";
 import type { TreeLook } from "../tree/tree-entry.ts";
 import type { TreeLimits } from "../tree/tree-limits.ts";
 import { isAgreedElsewhere, isSurelyOwn } from "./whose-changes.ts";
 import type { OwnTime } from "./whose-changes.ts";
+import { ToolError } from "../../protocol/errors.ts";
 
 interface SettleParts {
   readonly changer: FileChanger;
@@ -104,4 +104,65 @@ function leftAlone(count: number, { until }: Pick<OwnTime, "until">): NonNullabl
   if (count === 0) return [];
   const when = until === undefined ? "" : "the command may have ended already, or ";
   return [{ path: ".", why: `paths skipped: ${count}; they changed when ${when}commands of other sessions ran` }];
+}
+
+interface SetAsideParts {
+  readonly changer: FileChanger;
+  readonly workspace: WorkspaceContext;
+  readonly cwd: string;
+  readonly contents: KeptContents;
+}
+
+interface Found {
+  readonly intruders: readonly Intruder[];
+  /** Keys of folders that are new. */
+  readonly folders_made: readonly string[];
+}
+
+interface SetAside {
+  readonly taken: readonly TakenBack[];
+  /** Undo with this ID restores the files. */
+  readonly set_aside_id?: string | undefined;
+}
+
+/**
+ * Removes a file that would run later, or restores its previous state, after its bytes were stored: undo restores them
+ * for their author, who may have been a user and not the command.
+ */
+async function setAside(
+  parts: SetAsideParts,
+  { run_id, tool_call_id }: { readonly run_id: string; readonly tool_call_id: string },
+  { intruders, folders_made }: Found,
+): Promise<SetAside> {
+  if (intruders.length === 0) return { taken: [] };
+  const kept = intruders.flatMap((each) => setAsideOf(each, parts.cwd, parts.contents));
+  const { undo_id, files } = await tryToRecord(parts.changer, { run_id, tool_call_id, set_aside: true }, kept);
+  const safe = new Set(files.map(({ key, real }) => key ?? keyOf(real)));
+  const isLost = ({ key, after }: Intruder): boolean =>
+    after.place === "later" && after.kind !== "directory" && !safe.has(key);
+  const lost = intruders.filter(isLost).map((intruder) => ({
+    intruder,
+    outcome: "stays" as const,
+    problem: "its content could not be stored, so it was not removed",
+  }));
+  const taken = await takeBack(parts, { folders_made, intruders: intruders.filter((each) => !isLost(each)) });
+  return { taken: [...taken, ...lost], set_aside_id: undo_id };
+}
+
+async function takeBack(parts: SetAsideParts, { intruders, folders_made }: Found): Promise<readonly TakenBack[]> {
+  if (intruders.length === 0) return [];
+  const { changer, workspace, contents } = parts;
+  const rootOf = (key: string): string => innermost(workspace.roots, decodeKey(key));
+  try {
+    return await changer.takeBack(intruders, { contents, folders_made, rootOf });
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    return intruders.map((intruder) => ({ intruder, outcome: "stays", problem: error.message }));
+  }
+}
+
+function innermost(roots: readonly string[], real: string): string {
+  return roots
+    .filter((root) => isInside(root, real))
+    .reduce((one, other) => (other.length > one.length ? other : one), "/");
 }
