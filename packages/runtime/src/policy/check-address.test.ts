@@ -248,7 +248,7 @@ test("a resolved address is judged by what it is, and only localhost stays on th
     reason: expect.stringContaining("loopback") as unknown,
   });
   expect(judge("http://example.com/", "example.com", "fe80::1%eth0")).toMatchObject({
-    reason: expect.stringContaining("no address") as unknown,
+    reason: expect.stringContaining("not resolve to a valid address") as unknown,
   });
   expect(judge("http://localhost:80/", "localhost:80", "127.0.0.1")).toBeUndefined();
   expect(judge("http://localhost:80/", "localhost:80", "10.0.0.1")).toMatchObject({

@@ -270,7 +270,7 @@ test("a finding names the command inside its carriers and says why", () => {
   expect(findings[0]).toEqual({
     level: "destructive",
     command: "rm -rf /etc",
-    reason: 'it deletes a part of the machine ("/etc")',
+    reason: 'it deletes a system path ("/etc")',
   });
   expect(findings.some(({ level, reason }) => level === "risky" && reason === "it changes to another user")).toBe(true);
 });

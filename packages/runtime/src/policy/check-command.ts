@@ -8,7 +8,7 @@ import { matchSubcommands, optionsOf } from "../shell/program-options.ts";
 import type { Subcommands } from "../shell/program-options.ts";
 import { COMMAND_DANGERS } from "./command-dangers.ts";
 import type { Danger } from "./command-dangers.ts";
-import { DEEDS } from "./command-deeds.ts";
+import { COMMAND_EFFECTS } from "./command-effects.ts";
 import { declaredAssignments, judgeAssignment } from "./command-environment.ts";
 import { readDenylist } from "./command-pattern.ts";
 import { placeOf, resolveWord } from "./command-places.ts";
@@ -151,7 +151,7 @@ function* byTables(name: ShellWord, command: SimpleCommand, ground: CommandGroun
   if (needsSubcommand && given?.operands[0]?.isDynamic === true && given.operands[0].value === "") {
     yield { level: "opaque", reason: `what ${base} does is known only when it runs` };
   }
-  yield* DEEDS[base]?.(command, ground) ?? [];
+  yield* COMMAND_EFFECTS[base]?.(command, ground) ?? [];
 }
 
 /** Whether a command works in the workspace; `git -C` may point elsewhere. */

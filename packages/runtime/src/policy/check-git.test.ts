@@ -66,7 +66,7 @@ const NAMED = [
 test.each(NAMED)("%s is refused like a tool that reads the file", (command) => {
   const { effect, code, rule, reason } = decided(command);
   expect({ effect, code, rule }).toEqual({ effect: "DENY", code: "SensitivePath", rule: "floor:sensitive_places" });
-  expect(reason).toMatch(/^Cannot take ".+" out of git: it is off limits to all tools/);
+  expect(reason).toMatch(/^Cannot read ".+" from git: it is off limits to all tools/);
 });
 
 /** They give no contents of it, or name something else. */

@@ -81,7 +81,7 @@ describe("a rule that denies a path binds commands that name it", () => {
       for (const profile of ["guarded", "autonomous"] as const) {
         const { effect, code, rule, reason } = decided(command, { rules: [SECRETS], sandbox, profile });
         expect({ effect, code, rule }).toEqual({ effect: "DENY", code: "ToolNotAllowed", rule: SECRETS_ID });
-        expect(reason).toContain("leads to");
+        expect(reason).toContain("resolves to");
       }
     }
   });
@@ -148,10 +148,10 @@ test("a rule's own reason is what the caller is told", () => {
 
 test("the reason names the word, and where it leads", () => {
   expect(decided("cat link/a", { rules: [SECRETS] }).reason).toBe(
-    'A rule of the configuration denies commands "link/a", which leads to "/work/secrets/a"',
+    'A rule of the configuration denies commands "link/a", which resolves to "/work/secrets/a"',
   );
   expect(decided("cat /s*", { rules: [{ effect: "confirm", path: "/srv" }] }).reason).toBe(
-    'A rule of the configuration requires approval before a command uses "/s*", which leads to "/s*"',
+    'A rule of the configuration requires approval before a command uses "/s*", which resolves to "/s*"',
   );
 });
 

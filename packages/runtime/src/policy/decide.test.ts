@@ -59,7 +59,7 @@ const SHOW = { real: "/work", access: "list", show_sensitive: true } as const;
 
 // oxfmt-ignore
 const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code?: Decision["code"]; rule: string; says?: RegExp })[] = [
-  { title: "a look inside the roots",                       tool: "ls", touches: [{ access: "list" }],                                  effect: "ALLOW", rule: "profile:guarded:look", says: /allows "ls", which can look at files/ },
+  { title: "a look inside the roots",                       tool: "ls", touches: [{ access: "list" }],                                  effect: "ALLOW", rule: "profile:guarded:look", says: /allows "ls", which can read files/ },
   { title: "a look, under readonly",                        tool: "ls", touches: [{}], profile: "readonly",                             effect: "ALLOW", rule: "profile:readonly:look" },
   { title: "a look, under autonomous",                      tool: "ls", touches: [{}], profile: "autonomous",                           effect: "ALLOW", rule: "profile:autonomous:look" },
   { title: "a write, under readonly",                       tool: "write", touches: [{ access: "write" }], profile: "readonly",         effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },

@@ -14,7 +14,7 @@ import {
   checkToolsInForce,
 } from "./floor.ts";
 import { checkProjectRules, checkRules, placeOf } from "./judge-rules.ts";
-import { DEEDS, PROFILES, reachOfCall, reachOfDeeds } from "./profiles.ts";
+import { REACH_TEXT, PROFILES, reachOfCall, reachIgnoringRisk } from "./profiles.ts";
 import type { ProfileEffect } from "./profiles.ts";
 import { findRule } from "./rules.ts";
 import { allow, confirm, deny } from "./verdict.ts";
@@ -114,7 +114,7 @@ function explain({ check, judge }: Check, subject: Subject): CheckVerdict {
 function judgeByProfile(subject: Subject): Verdict {
   const { call, settings } = subject;
   const { name, permission_class } = call.tool;
-  if (permission_class === "readonly" && reachOfDeeds(call) === "look") {
+  if (permission_class === "readonly" && reachIgnoringRisk(call) === "look") {
     return allow(`"${name}" can change nothing`, "class:readonly");
   }
   if (permission_class === "generic") {
@@ -123,7 +123,7 @@ function judgeByProfile(subject: Subject): Verdict {
   const reach = reachOfCall(call);
   const rule = `profile:${settings.profile}:${reach}`;
   const effect = OUTCOMES[PROFILES[settings.profile][reach]](subject);
-  const reason = `The profile "${settings.profile}" ${PROFILE_SAYS[effect]} "${name}", which can ${DEEDS[reach]}`;
+  const reason = `The profile "${settings.profile}" ${PROFILE_SAYS[effect]} "${name}", which can ${REACH_TEXT[reach]}`;
   if (effect === "DENY") return deny("ToolNotAllowed", reason, rule);
   return effect === "ALLOW" ? allow(reason, rule) : confirm(reason, rule);
 }

@@ -39,7 +39,7 @@ export const MANY_FILES = 20;
 
 /** What a call of each reach can do, for messages. */
 // oxfmt-ignore
-export const DEEDS = {
+export const REACH_TEXT = {
   look:      "read files",
   change:    "change files",
   run:       "run programs",
@@ -118,17 +118,17 @@ export function reachOfTouches(touches: readonly ResolvedTouch[]): Reach {
 }
 
 /** How far a call reaches, whatever risk it declares. */
-export function reachOfDeeds({ tool, touches }: CallFacts): Reach {
+export function reachIgnoringRisk({ tool, touches }: CallFacts): Reach {
   return farther(reachOfTool(tool), reachOfTouches(touches));
 }
 
 /** The widest of what the tool declares, what the call touches and the risk it declares. */
 export function reachOfCall(call: CallFacts): Reach {
-  return farther(reachOfDeeds(call), REACH_OF_RISK[call.risk]);
+  return farther(reachIgnoringRisk(call), REACH_OF_RISK[call.risk]);
 }
 
 /** Never less than the permissions and the touched paths imply. */
 export function riskOfCall(call: CallFacts): Risk {
-  const least = RISK_OF_REACH[reachOfDeeds(call)];
+  const least = RISK_OF_REACH[reachIgnoringRisk(call)];
   return RISK_ORDER[call.risk] > RISK_ORDER[least] ? call.risk : least;
 }

@@ -56,23 +56,23 @@ const CASES: readonly (Given & { title: string; says: readonly string[] })[] = [
   { title: "a rule that denies",                 tool: "ls", touches: [{ real: "/work/src/a" }], rules: [{ effect: "deny", tool: "ls" }], says: [asking({ tool: "ls", path: "/work/src/a" }), allowing({ tool: "ls", path: "/work/src/a" }), "Without the rule that decided (own.json, line 1) it would run without approval"] },
   { title: "a rule that denies and cannot be outdone", tool: "ls", rules: [{ effect: "deny", tool: "ls" }, { effect: "deny", tool: "ls" }], says: ["No single rule, profile or setting changes this answer"] },
   { title: "a rule that asks",                   tool: "ls", rules: [{ effect: "confirm", risk: "low" }], says: [YES, allowing({ tool: "ls" }), "Without the rule that decided (own.json, line 1) it would run without approval"] },
-  { title: "a project's rule",                   tool: "ls", project: { rules: [{ effect: "confirm", tool: "l*" }, { effect: "deny", tool: "ls" }] }, says: ["Without the project's rule that decided (theirs.json, line 2) it would be asked for"] },
+  { title: "a project's rule",                   tool: "ls", project: { rules: [{ effect: "confirm", tool: "l*" }, { effect: "deny", tool: "ls" }] }, says: ["Without the project's rule that decided (theirs.json, line 2) it would need approval"] },
   { title: "a project's rules that say the same", tool: "ls", project: { rules: [{ effect: "deny", tool: "l*" }, { effect: "deny", tool: "ls" }] }, says: ["No single rule, profile or setting changes this answer"] },
-  { title: "a risk, under readonly",             tool: "ls", risk: "high", profile: "readonly", says: [asking({ tool: "ls" }), allowing({ tool: "ls" }), 'Under the profile "guarded" it would be asked for'] },
+  { title: "a risk, under readonly",             tool: "ls", risk: "high", profile: "readonly", says: [asking({ tool: "ls" }), allowing({ tool: "ls" }), 'Under the profile "guarded" it would need approval'] },
 
   { title: "a tool that is not listed",          tool: "ls", config: { tools: [] }, says: ['"tools" of the configuration would have to list "ls"'] },
   { title: "a tool that the project leaves out", tool: "ls", project: { tools: [] }, says: ['"tools" of the project\'s configuration would have to list "ls"'] },
   { title: "a tool that the profile hides",      tool: "write", profile: "readonly", says: ['The profile would have to be "guarded" or "autonomous"', asking({ tool: "write", offer: true })] },
-  { title: "a tool that all leave out",          tool: "write", profile: "readonly", config: { tools: [] }, workspace: { skill_tools: [], runtime_tools: [] }, says: ['"tools" of the configuration would have to list "write"', 'The active skill would have to list "write" in allowed-tools', 'The program that started this run would have to include "write" in it', 'The profile would have to be "guarded" or "autonomous"'] },
+  { title: "a tool that all leave out",          tool: "write", profile: "readonly", config: { tools: [] }, workspace: { skill_tools: [], runtime_tools: [] }, says: ['"tools" of the configuration would have to list "write"', 'The active skill would have to list "write" in allowed-tools', 'The program that started this run would have to include "write"', 'The profile would have to be "guarded" or "autonomous"'] },
   { title: "a command that the skill leaves out", tool: "bash", command: "git push", workspace: { skill_commands: [["ls"]] }, says: ["The active skill would have to allow these commands"] },
   { title: "a place outside",                    tool: "ls", touches: [{ real: "/x" }], says: ["No rule, profile or approval allows this; restart with a root that contains the path (AUTONOUS_TOOL_ALLOWED_ROOTS)"] },
   { title: "a sensitive place",                  tool: "ls", touches: [{ real: "/work/.ssh" }], says: ["Nothing allows this: such paths are off limits to all tools, whatever the configuration says"] },
   { title: "a destructive command",              tool: "bash", command: "rm -rf /", says: ["Nothing allows this: such commands, and those of AUTONOUS_TOOL_BASH_DENYLIST, are refused whatever the configuration says"] },
   { title: "a checkpoint without a handler",     tool: "deploy", says: ["Only a program that registers a handler for checkpoints (onCheckpoint) lets this tool run"] },
-  { title: "an address that is not listed",      tool: "webfetch", url: "https://other.org/a", says: ['"network": { "allow": ["other.org"] } in the configuration would open it'] },
-  { title: "an address with a port",             tool: "webfetch", url: "https://other.org:8443/a", says: ['"network": { "allow": ["other.org:8443"] } in the configuration would open it'] },
-  { title: "an address of this machine",         tool: "webfetch", url: "http://127.0.0.1/", says: ['"network": { "allow": ["127.0.0.1:80"] } in the configuration would open it'] },
-  { title: "an address in two lists",            tool: "webfetch", url: "https://localhost/", project: { network: { allow: [] } }, says: ['"network": { "allow": ["localhost:443"] } in the configuration and the project\'s would open it'] },
+  { title: "an address that is not listed",      tool: "webfetch", url: "https://other.org/a", says: ['"network": { "allow": ["other.org"] } in the configuration would allow it'] },
+  { title: "an address with a port",             tool: "webfetch", url: "https://other.org:8443/a", says: ['"network": { "allow": ["other.org:8443"] } in the configuration would allow it'] },
+  { title: "an address of this machine",         tool: "webfetch", url: "http://127.0.0.1/", says: ['"network": { "allow": ["127.0.0.1:80"] } in the configuration would allow it'] },
+  { title: "an address in two lists",            tool: "webfetch", url: "https://localhost/", project: { network: { allow: [] } }, says: ['"network": { "allow": ["localhost:443"] } in the configuration and the project\'s would allow it'] },
   { title: "an address that no list opens",      tool: "webfetch", url: "http://router.local/", says: ["No allowlist entry allows this address: it is invalid, or local to this machine or its network"] },
   { title: "an address that is none",            tool: "webfetch", url: "example", says: ["No allowlist entry allows this address: it is invalid, or local to this machine or its network"] },
 ];
@@ -108,7 +108,7 @@ test("of several projects the one is named whose rule decided", () => {
   );
   const on = { call: callOf({ tool: "ls" }), workspace: WORKSPACE, settings };
   expect(suggest(decide(on.call, on.workspace, on.settings), on)).toEqual([
-    { words: "Without the project's rule that decided (2.json, line 1) it would be asked for" },
+    { words: "Without the project's rule that decided (2.json, line 1) it would need approval" },
   ]);
 });
 

@@ -58,7 +58,7 @@ for (const { title, tool, workspace: narrowed, settings: given, says } of CASES)
   test(`${title}: ${says === true ? "in force" : "not in force"}`, () => {
     const { inForce, reason } = isInForce(tool, { ...workspace, ...narrowed }, given ?? settings);
     expect(inForce).toBe(says === true);
-    expect(reason).toMatch(says === true ? /in force/ : says);
+    expect(reason).toMatch(says === true ? /enable it/ : says);
   });
 }
 

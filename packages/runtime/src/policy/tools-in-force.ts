@@ -1,7 +1,7 @@
 import { boundList } from "../protocol/bounds.ts";
 import type { ShellRedirection, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
-import { DEEDS, PROFILES, reachOfTool } from "./profiles.ts";
+import { REACH_TEXT, PROFILES, reachOfTool } from "./profiles.ts";
 import type { Reach } from "./profiles.ts";
 import { rulesOf } from "./rules.ts";
 import type { CompiledRule } from "./rules.ts";
@@ -89,7 +89,7 @@ export function isReachInForce(toolName: string, reach: Reach, settings: Decisio
   if (PROFILES[profile][reach] !== "hide") return IN_FORCE;
   const offered_by = findOffer(toolName, reach, settings);
   if (offered_by !== undefined) return { ...IN_FORCE, offered_by };
-  return outOfForce(`Cannot use "${toolName}": the profile "${profile}" offers nothing that can ${DEEDS[reach]}`);
+  return outOfForce(`Cannot use "${toolName}": the profile "${profile}" offers nothing that can ${REACH_TEXT[reach]}`);
 }
 
 /** A user's rule does not offer what a project's profile hides. */

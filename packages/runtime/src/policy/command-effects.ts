@@ -10,7 +10,7 @@ import type { Judge, Remark } from "./command-remarks.ts";
 
 /** Commands whose danger depends on their path arguments. */
 // oxfmt-ignore
-export const DEEDS: Readonly<Record<string, Judge | undefined>> = {
+export const COMMAND_EFFECTS: Readonly<Record<string, Judge | undefined>> = {
   __proto__: null as never,
   ...DELETIONS,
   truncate:  (command, ground) => judgeWrites(command, ground, readArguments(command.words, { short: "sr", long: ["size", "reference"] }).operands),
