@@ -48,7 +48,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     skills:   { ours: ["protocol"],                                                         outside: ["yaml"] },
     text:     { ours: ["protocol"],                                                         outside: ["turndown"] },
     edits:    { ours: ["protocol", "text"],                                                 outside: ["diff"] },
-    machine:  { ours: ["protocol", "own-files", "contract", "paths", "policy", "output", "skills", "text"],   outside: [...MACHINE, ...NETWORK, "@vscode/ripgrep"] },
+    machine:  { ours: ["protocol", "own-files", "contract", "paths", "policy", "redact", "output", "skills", "text"],   outside: [...MACHINE, ...NETWORK, "@vscode/ripgrep"] },
     journal:  { ours: ["protocol", "own-files", "contract"],                                outside: [...PURE, ...FILES] },
     tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", ...PURE] },
     gate:     { ours: ["protocol", "contract", "policy", "output", "redact", "shell", "edits"], outside: ["zod", ...PURE] },

@@ -101,6 +101,6 @@ export { isToolSearch, toolsFoundBy } from "./tools/tool-search.ts";
 export { showPlainly, showPlainlyLines } from "./output/look-alikes.ts";
 export { dropHidden, makeVisible, makeVisibleLines, visibleJson } from "./output/visible.ts";
 export { createRedactStream } from "./redact-stream.ts";
-export { secretsOf } from "./secrets.ts";
+export { secretsOf } from "./redact/secret-variables.ts";
 export { recogniseContent } from "./text/kinds.ts";
 export { isBuiltInTool } from "./tools/all.ts";

@@ -24,12 +24,12 @@ import {
 } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** How much of a line of words is read to decide whether they are a secret. */
+/** At most this much of an unquoted line is read to decide whether it is a secret. */
 const LINE_WINDOW = 192;
 
 /**
- * NAME=value in env, JSON, YAML, TOML, INI, XML, flag and header form: the value, if the name is that of a secret and
- * the value is no code, reference, placeholder or type. `anchor` is the word in the name that was noticed.
+ * NAME=value in env, JSON, YAML, TOML, INI, XML, flag and header form: returns the value if the name is that of a
+ * secret and the value is not code, a reference, a placeholder or a type. `anchor` is the matched word in the name.
  */
 export function findAssignment(view: View, anchor: Span): Found | undefined {
   const name = nameAround(view, anchor);
@@ -39,7 +39,7 @@ export function findAssignment(view: View, anchor: Span): Found | undefined {
   const claim = claimIn(view, name, place);
   if (claim === undefined) return undefined;
   const found = findValue(view, { name, place, claim }) ?? findTypedValue(view, { name, place, claim });
-  // The marker of a known value splits the name; the text after the marker is examined.
+  // A known value inside the name splits it at the marker; the text after the marker is examined.
   const isParted = found !== undefined && found.tail === undefined && hasValue(view, anchor.end, name.end);
   return isParted ? { ...found, isBeside: true } : found;
 }
@@ -56,7 +56,7 @@ function findValue(view: View, assignment: Assignment): Found | undefined {
   if (opening !== undefined) return findQuoted(view, assignment, opening);
   if (place.mustQuote === true) return undefined;
   const code = codeAt(view, place.at);
-  // After a name in Chinese, Chinese is a sentence.
+  // After a Chinese name, Chinese text is a sentence.
   if (code > 127 && assignment.name.text.charCodeAt(0) > 127) return undefined;
   if (place.sign === ":" && (code === CODE.pipe || code === CODE.greater)) return findBlock(view, assignment);
   if (code === CODE.openBracket) return findList(view, assignment);
@@ -66,7 +66,7 @@ function findValue(view: View, assignment: Assignment): Found | undefined {
 const SCHEME = /^(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|Negotiate|NTLM|OAuth|GenieKey|SSWS|Digest|Hawk)[ \t]+/i;
 
 function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }: Opening): Found | undefined {
-  // Nothing that follows a marker changes this: a stream need not wait for the end.
+  // Text after a marker cannot change this, so a stream does not have to wait for the end.
   const early = place.isElement === true ? undefined : skipRedacted(view, contentStart(view, at, tail));
   if (early !== undefined) return early;
   const whole = readTo(view, at, tail);
@@ -86,7 +86,7 @@ function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }
   return { start, ...whole, end: endOfLines(view, whole.end, { place, claim, tail }) };
 }
 
-/** Whether a quote did not open a value: it runs a command of the shell, or it closed a string: `log("token:", x)`. */
+/** Whether a quote does not open a value: it runs a shell command, or it closed a string: `log("token:", x)`. */
 function isOtherQuote(text: string, { sign }: Place, tail: Tail): boolean {
   if (tail.kind === "quoted" && tail.quote === CODE.backtick && sign === "=" && /^[\w./-]+ /.test(text)) return true;
   return /^(?:\s|[,)\];]|[+%.] )/.test(text);
@@ -94,7 +94,7 @@ function isOtherQuote(text: string, { sign }: Place, tail: Tail): boolean {
 
 const LINES_WINDOW = 2048;
 
-/** A variable of the environment may be quoted over several lines: then its end is the quote that ends a line. */
+/** An environment variable may be quoted over several lines; it then ends at the quote that ends a line. */
 function endOfLines(
   view: View,
   end: number,
@@ -110,7 +110,7 @@ function endOfLines(
 
 const MAX_ITEMS = 32;
 
-/** `["x", "y"]`: each string of the list is judged like a value of its own. */
+/** `["x", "y"]`: each string of the list is judged as a separate value. */
 function findList(view: View, { name, place, claim }: Assignment): Found | undefined {
   const isWordy = claim.noun === "password" || claim.noun === "secret";
   const assignment: Assignment = { name, place, claim: isWordy ? claim : weaken(claim) };
@@ -130,7 +130,7 @@ function findList(view: View, { name, place, claim }: Assignment): Found | undef
   return last === undefined ? undefined : { ...last, before: spans };
 }
 
-/** Behind the line ends next to triple quotes. */
+/** Skips the line ends next to triple quotes. */
 function contentStart(view: View, at: number, { kind }: Tail): number {
   let start = at;
   if (kind === "triple") while (isNewline(codeAt(view, start))) start++;
@@ -145,7 +145,7 @@ function isBlockSecret(claim: Claim, text: string): boolean {
 const BLOCK_HEADER = /^[|>][+\d-]{0,2}[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]{0,80}\r?\n){0,3}([ \t]{0,200})(?=\S)/;
 const HEADER_WINDOW = 400;
 
-/** A YAML block scalar: `password: |` and the deeper lines below. */
+/** A YAML block scalar: `password: |` and the deeper-indented lines below. */
 function findBlock(view: View, { name, place, claim }: Assignment): Found | undefined {
   const header = BLOCK_HEADER.exec(view.text.slice(place.at, place.at + HEADER_WINDOW));
   // Once the first line has begun, more text does not change the header.
@@ -161,7 +161,7 @@ function findBlock(view: View, { name, place, claim }: Assignment): Found | unde
   return texts.some((each) => isBlockSecret(claim, each)) ? { start, ...whole } : undefined;
 }
 
-/** What may stand before a name that begins a line: line numbers, comment and diff signs, `export`. */
+/** Allowed before a name that begins a line: line numbers, comment and diff signs, `export`. */
 const LINE_START =
   /^(?:\s{0,8}\d{1,7}(?:\t|[:|→] ?)|[\w./-]{1,60}:\d{1,6}[:-])?[\s>|+#;*/-]{0,40}(?:(?:export|set|setx|ENV|ARG|declare|typeset|local|readonly|env|-\w{1,2}) )*$/;
 
@@ -172,7 +172,7 @@ function isLineStart(view: View, { start }: Name): boolean {
   return LINE_START.test(left.slice(newline + 1));
 }
 
-/** A value of several words up to the end of its line, as YAML and INI take it. */
+/** A value of several words up to the end of its line, as in YAML and INI. */
 function findLine(view: View, { name, place, claim }: Assignment): Found | undefined {
   const mayHaveBlanks = place.sign === ":" || (place.sign === "=" && place.isSpaced);
   const isWordy = claim.noun === "password" || claim.noun === "secret" || claim.noun === "credential";
@@ -186,13 +186,13 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
 }
 
 function isLineSecret(assignment: Assignment, text: string): boolean {
-  // What follows a scheme is read by itself, and may be redacted.
+  // The text after a scheme is examined separately and may be redacted.
   if (beforeMarker(text).replace(SCHEME, "") === "") return false;
   if (!/\S[ \t]/.test(text) || /^[!&*|>@]|[(){}<>=;"`]|[,:|&?+]\s|\s[+*/&|?-]\s/.test(text)) return false;
   return !isProse(text) && isSecretValue(candidate(assignment, text));
 }
 
-/** A value without quotes and blanks. On a line of its own it goes up to a blank, if it is one as a whole. */
+/** A value without quotes and spaces. Alone on its line, it extends to a space if the text up to there is one value. */
 function findWord(view: View, assignment: Assignment): Found | undefined {
   const { name, place, claim } = assignment;
   const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
@@ -226,7 +226,7 @@ function judgeWord(view: View, assignment: Assignment, { start, style, isLine }:
   return isSecret ? { start, ...word } : undefined;
 }
 
-/** A word, with the known values that go across its end. */
+/** A word, including known values that cross its end. */
 function readWhole(view: View, start: number, tail: Tail): { end: number; tail?: Tail } {
   let word = readTo(view, start, tail);
   for (let next = pastValue(view, word.end); word.tail === undefined && next > word.end && start < word.end;) {
@@ -236,9 +236,9 @@ function readWhole(view: View, start: number, tail: Tail): { end: number; tail?:
   return word;
 }
 
-/** A quoted value by default. */
+/** A default value in quotes. */
 function candidate({ name, place, claim }: Assignment, text: string): Candidate {
-  // `--token=x` is a flag like `--token x`.
+  // `--token=x` is treated like `--token x`.
   const isFlag = place.sign === "=" && !place.isSpaced && name.dashes > 0;
   const about = { text, name: name.text, claim, sign: isFlag ? "flag" : place.sign, isSpaced: place.isSpaced } as const;
   return { ...about, isQuoted: true, isListed: false, isLine: false, after: "" };

@@ -1,15 +1,15 @@
 /**
- * Finds many words at once, upper and lower case alike, in one pass over the text (Aho-Corasick, as one table).
- * The cost is one step a character, whatever the words and whatever the text.
+ * Finds many words while reading the text once, ignoring case (Aho-Corasick, as one table).
+ * Cost: one step per character, independent of the words and the text.
  */
 export interface Automaton {
-  /** The class of each UTF-16 unit; 0 for one that is in no word. */
+  /** The class of each UTF-16 unit; 0 for units that no word contains. */
   readonly classes: Uint8Array;
   /** `next[state + class]` is the next state. States are multiples of the number of classes. */
   readonly next: Int32Array;
-  /** States from this one on have found something. */
+  /** States from this one on have a match. */
   readonly firstHit: number;
-  /** Which words end in a state, longest first: `hits[(state - firstHit) / width]`. */
+  /** The words that end in a state, longest first: `hits[(state - firstHit) / width]`. */
   readonly hits: readonly (readonly number[])[];
   readonly width: number;
 }
@@ -17,7 +17,7 @@ export interface Automaton {
 interface Node {
   readonly children: Map<number, Node>;
   readonly words: number[];
-  /** The node of the longest proper suffix that is also a beginning of some word. */
+  /** The node of the longest proper suffix that is also a prefix of some word. */
   fallback: Node | undefined;
   state: number;
 }
@@ -32,7 +32,7 @@ export function compileAutomaton(words: readonly string[]): Automaton {
   for (const [index, node] of loud.entries()) node.state = (quiet.length + index) * width;
   const next = new Int32Array(nodes.length * width);
   for (const { state, fallback, children } of nodes) {
-    // Nodes come in breadth: the row of the fallback, which is shorter, is already complete.
+    // Breadth-first: the row of the fallback, which is shorter, is already complete.
     if (fallback !== undefined) next.copyWithin(state, fallback.state, fallback.state + width);
     for (const [code, child] of children) next[state + code] = child.state;
   }
@@ -68,7 +68,7 @@ function buildTrie(words: readonly string[], classes: Uint8Array): Node {
   return root;
 }
 
-/** All nodes, shortest first, with their fallbacks set and the words of those taken over. */
+/** All nodes, shortest first, with fallbacks set and the fallbacks' words merged in. */
 function inBreadth(root: Node): Node[] {
   const nodes = [root];
   for (const node of nodes) {

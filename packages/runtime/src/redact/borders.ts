@@ -1,11 +1,11 @@
 import type { Span } from "./find-shape.ts";
 
 /**
- * Secrets that were found, but not by reading up to them: known values, words of a command, what was decoded. For the
- * rules that come to them later they are what the markers there will be.
+ * Secrets that were not found by reading up to them: known values, words of a command, decoded text. Later rules treat
+ * them like the markers that will replace them.
  */
 export class Borders {
-  /** Both by their starts. They are apart since a text may have any number of known values ahead of a span that is added. */
+  /** Both sorted by start. Kept apart since any number of known values may follow a span that is added. */
   readonly #known: readonly Span[];
   readonly #beside: Span[];
   #nextKnown = 0;
@@ -17,14 +17,14 @@ export class Borders {
     this.#beside = beside.toSorted((a, b) => a.start - b.start);
   }
 
-  /** Its end lies ahead of the word that was noticed: few others are behind it. */
+  /** Its end is after the matched word; few spans are further ahead. */
   add(span: Span): void {
     let at = this.#beside.length;
     while (at > this.#nextBeside && (this.#beside[at - 1] as Span).start > span.start) at--;
     this.#beside.splice(at, 0, span);
   }
 
-  /** The last end before a word's end, or -1. Words come in order. */
+  /** The last end before a word's end, or -1. Words arrive in order. */
   floorAt(wordEnd: number): number {
     for (let span = this.#next(); span !== undefined && span.end < wordEnd; span = this.#next()) {
       this.#floor = Math.max(this.#floor, span.end);
@@ -35,8 +35,8 @@ export class Borders {
   }
 
   /**
-   * Whether the word that ends there is part of a secret, so that it will not be there to be noticed. Known values do
-   * not count: one may be the beginning of a longer token.
+   * Whether the word that ends here is part of a secret, so that it will not be in the redacted text. Known values do
+   * not count, since one may be the beginning of a longer token.
    */
   hides(wordEnd: number): boolean {
     const span = this.#next();

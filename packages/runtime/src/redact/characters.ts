@@ -1,7 +1,7 @@
-/** ASCII characters as a table: one lookup a character, whatever the set. */
+/** ASCII characters as a table: one lookup per character, whatever the set. */
 export type CharacterSet = Uint8Array;
 
-/** A set written as between the brackets of a regular expression: `setOf("A-Za-z0-9_-")`. */
+/** A set in the syntax of a regular expression's brackets: `setOf("A-Za-z0-9_-")`. */
 export function setOf(members: string): CharacterSet {
   const set = new Uint8Array(128);
   for (let i = 0; i < members.length; i++) {
@@ -17,7 +17,7 @@ export function isIn(set: CharacterSet, code: number): boolean {
   return code >= 0 && code < 128 && set[code] === 1;
 }
 
-/** White space and control characters: what no secret on one line goes across. */
+/** White space and control characters: no secret on one line contains them. */
 export function isSpace(code: number): boolean {
   if (code < 128) return (code >= 0 && code <= 32) || code === 127;
   return code === 0xa0 || code === 0x85 || code === 0x3000 || code === 0x2028 || code === 0x2029;
@@ -50,6 +50,6 @@ export const SETS = {
   path:       setOf("A-Za-z0-9_./-"),
   /** base64 in both alphabets */
   base64:     setOf("A-Za-z0-9+/=_-"),
-  /** What RFC 9110 lets stand after `Bearer`, and the colon that some add. */
+  /** Allowed after `Bearer` by RFC 9110, and the colon that some programs add. */
   token68:    setOf("A-Za-z0-9._~+/=:-"),
 } as const;

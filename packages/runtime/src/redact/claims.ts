@@ -7,7 +7,7 @@ import type { View } from "./view.ts";
 
 const PARSER_ERROR = /(?:bad|current|expected|illegal|invalid|missing|next|parse|stray|unexpected|unknown) $/i;
 
-/** What the name claims, where it stands. Some names mean something else in some places. */
+/** The name's claim in its context. Some names mean something else in some contexts. */
 export function claimIn(view: View, name: Name, place: Place): Claim | undefined {
   if (isRandom(view, name, place)) return undefined;
   const lower = name.text.toLowerCase();
@@ -17,7 +17,7 @@ export function claimIn(view: View, name: Name, place: Place): Claim | undefined
   if (place.isCompared === true && (claim?.noun === "token" || claim?.noun === "key")) {
     return { ...claim, strength: "random" };
   }
-  // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
+  // "pass: 12" and "PASS: test.ts" are test results; `-passin pass:x` and "pass": "x" are not.
   if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
     return /-pass(?:in|out)?[ =]$/.test(leftOf(view, name.start, 12)) ? claim : undefined;
   }
@@ -27,18 +27,18 @@ export function claimIn(view: View, name: Name, place: Place): Claim | undefined
   return claim;
 }
 
-/** `const SIDEBAR_KEY = "sidebar"`: in code, most keys are names of things. */
+/** `const SIDEBAR_KEY = "sidebar"`: in code, most keys are names. */
 function isConstantKey(view: View, name: Name, { noun }: Claim): boolean {
   if (noun !== "key" || SURELY_SECRET.test(splitName(name.text).at(-2) ?? "")) return false;
   return /\b(?:const|let|var|val|final|static|String|string)\s+$/.test(leftOf(view, name.start, 12));
 }
 
-/** Asks for more of the value than the name alone does. */
+/** Requires more of the value than the name alone does. */
 export function weaken(claim: Claim): Claim {
   return { ...claim, strength: claim.strength === "any" ? "assigned" : "random", isUpper: false };
 }
 
-/** Base64 that happens to end in "pw=" or "key=" is no name. */
+/** Base64 that happens to end in "pw=" or "key=" is not a name. */
 function isRandom(view: View, { start, text }: Name, { sign, isSpaced }: Place): boolean {
   const numbers = text.match(/\d+/g)?.length ?? 0;
   if (text.length > 20 && numbers >= 3 && /[a-z]/.test(text) && /[A-Z]/.test(text)) return true;
@@ -47,7 +47,7 @@ function isRandom(view: View, { start, text }: Name, { sign, isSpaced }: Place):
   return before === CODE.plus || before === CODE.slash || (text.length > 20 && numbers > 0 && /[a-z][A-Z]/.test(text));
 }
 
-/** A lone "key" is one by the word before it, as in "API key: x", or in an address, `?key=x`. */
+/** A lone "key" is a secret's name if the word before it says so ("API key: x"), or in a URL (`?key=x`). */
 function claimOfKey(view: View, name: Name): Claim | undefined {
   const word = /(?<![\w-])([A-Za-z]{2,16}) $/.exec(leftOf(view, name.start, 20))?.[1];
   const claim = word === undefined ? undefined : claimOf(`${word}_key`);

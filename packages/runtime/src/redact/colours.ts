@@ -4,8 +4,8 @@ const COLOURS = /(?:\x1b\[[\d;?]{0,16}[A-Za-z]){1,8}/y;
 const HALF_COLOUR = /\x1b(?:\[[\d;?]{0,16})?$/y;
 
 /**
- * Past a terminal's colours, which `grep --color` puts within words; `at` where there are none. The end of the text where
- * it ends within one.
+ * Skips terminal colors, which `grep --color` inserts into words; returns `at` if there are none, and the end of the
+ * text if it ends within one.
  */
 export function pastColours(text: string, at: number): number {
   if (text.charCodeAt(at) !== CODE.escape) return at;
@@ -19,7 +19,7 @@ export function pastColours(text: string, at: number): number {
 const IN_COLOUR = setOf("0-9;?");
 const ENDS_COLOUR = setOf("A-Za-z");
 
-/** Whether a colour ends right before a place. */
+/** Whether a color sequence ends right before `at`. */
 export function endsColour(text: string, end: number): boolean {
   if (!isIn(ENDS_COLOUR, text.charCodeAt(end - 1))) return false;
   let at = end - 2;

@@ -4,7 +4,7 @@ import { rightOf, runEnd } from "./view.ts";
 import { setOf } from "./characters.ts";
 import type { View } from "./view.ts";
 
-/** How the DER of a private key may begin in base64: a SEQUENCE, with its length in one, two or three bytes. */
+/** The possible base64 beginnings of a DER private key: a SEQUENCE with a length of one, two or three bytes. */
 export const DER_BEGINNINGS: readonly string[] = [
   "MII",
   "MIG",
@@ -20,11 +20,11 @@ export const DER_BEGINNINGS: readonly string[] = [
 ];
 
 const BASE64 = setOf("A-Za-z0-9+/=");
-/** Enough for the tags that tell one structure from the other. */
+/** Enough bytes for the tags that distinguish the structures. */
 const HEAD = 48;
 const LEAST = 60;
 
-/** A private key as DER in base64, without the lines that PEM puts around it. `anchor` is its beginning. */
+/** A private key as DER in base64, without PEM's lines around it. `anchor` is its beginning. */
 export function findDerKey(view: View, { start, end }: Span): Found | undefined {
   const beginning = view.text.slice(start, end);
   if (!DER_BEGINNINGS.includes(beginning) || !standsAlone(view, start)) return undefined;
@@ -39,12 +39,12 @@ const INTEGER = 0x02;
 const OCTETS = 0x04;
 const OBJECT = 0x06;
 const SEQUENCE = 0x30;
-/** Encryption with a password (PKCS #5 and #12): what an encrypted key begins with. */
+/** Password-based encryption (PKCS #5 and #12): the beginning of an encrypted key. */
 const PASSWORD_BASED = ["\x2a\x86\x48\x86\xf7\x0d\x01\x05", "\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x01"];
 
 /**
  * PKCS #1 and DSA: version 0 and another number; SEC 1: version 1 and octets; PKCS #8: version 0 or 1 and a sequence,
- * encrypted: how, and octets; PKCS #12: version 3 and a sequence. A certificate begins with a sequence, a public key too.
+ * encrypted: algorithm and octets; PKCS #12: version 3 and a sequence. Certificates and public keys begin with a sequence.
  */
 function isPrivateKey(der: string): boolean {
   const at = headerEnd(der, 0);
@@ -63,7 +63,7 @@ function isEncrypted(der: string, at: number | undefined): boolean {
   return PASSWORD_BASED.some((each) => der.startsWith(each, at + 2));
 }
 
-/** Past a tag and its length. */
+/** Skips a tag and its length. */
 function headerEnd(der: string, at: number): number | undefined {
   const length = der.charCodeAt(at + 1);
   if (length < 0x80) return at + 2;

@@ -4,22 +4,22 @@ import { endsColour, isDiffSign, pastColours } from "./colours.ts";
 import { codeAt, codeBefore } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** A part of a text with its escapes decoded, and where in the text each of its characters stands. */
+/** A part of a text with its escapes decoded, and the original position of each character. */
 export interface Decoded {
   readonly text: string;
-  /** `starts[i]` to `starts[i + 1]` is what character `i` was written as. */
+  /** Character `i` was written as `starts[i]` to `starts[i + 1]`. */
   readonly starts: Int32Array;
-  /** Where a secret ends that is not over where the part is. */
+  /** Where a secret ends that continues beyond the part. */
   readonly rest: number;
-  /** Quotes were removed too: a word of the shell as the program gets it. */
+  /** Quotes were removed too: a shell word as the program receives it. */
   readonly isUnquoted: boolean;
-  /** A redaction stands right before it. */
+  /** A redaction is right before it. */
   readonly isBehind: boolean;
-  /** Only colours were removed: lines of a key are told by the lines around them, which are not in the part. */
+  /** Only colors were removed. Lines of a key are recognized by the lines around them, which a part lacks. */
   readonly isColoured?: boolean;
 }
 
-/** Escapes that a secret, or the sign before it, may be written with where it need not be. */
+/** Escapes that may be used, without need, in a secret or in the sign before it. */
 // oxfmt-ignore
 export const ESCAPE_WORDS: readonly string[] = [
   "\\u", "\\x", "\\0", "\\1", "&#", "&quot;", "\x1b[",
@@ -33,18 +33,18 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ["lowbar", "_"], ["num", "#"], ["percnt", "%"],
 ]);
 const LONGEST_NAME = 6;
-/** No escape is longer, without the backslashes that nesting puts before it. */
+/** No escape is longer, not counting the backslashes of nesting before it. */
 export const LONGEST_ESCAPE = 12;
-/** How much around an escape is decoded, within its line. A secret is found from either end of it. */
+/** How much text around an escape is decoded, within its line. A secret is found from either end of it. */
 const BEFORE = 400;
 const AFTER = 2048;
-/** The end of a part that was cut is decoded again with the next one, if an escape is there. */
+/** The end of a cut part is decoded again with the next one if it contains an escape. */
 const OVERLAP = 256;
 const ESCAPE_STARTS = setOf("\\&%");
-/** Encoded, and encoded again, and once more. */
+/** At most three levels of encoding. */
 const ROUNDS = 3;
 
-/** The text around an escape, decoded, to be looked at like any other. `anchor` is the beginning of the escape. */
+/** The decoded text around an escape, to be scanned like any other. `anchor` is the beginning of the escape. */
 export function findEncoded(view: View, { start }: Span): Found | undefined {
   if (view.isDecoded) return undefined;
   const isColour = view.text.charCodeAt(start) === CODE.escape;
@@ -69,34 +69,34 @@ export function findEncoded(view: View, { start }: Span): Found | undefined {
   return { start, end: start, ...known, isBeside: true, decoded };
 }
 
-/** Whether something stands right before the colours. Most of them begin a line, follow the sign of a diff or other colours. */
+/** Whether text precedes the colors directly. Most colors begin a line or follow a diff sign or other colors. */
 function isBehindText(view: View, start: number): boolean {
   const before = codeBefore(view, start);
   if (before < 0 || isSpace(before) || isDiffSign(view.text, start - 1)) return false;
   return !endsColour(view.text, start);
 }
 
-/** Characters of tokens and names, and the signs behind names. */
+/** Characters of tokens and names, and the signs after names. */
 const TOKEN_PARTS = setOf("A-Za-z0-9+/_.~=:-");
 
-/** Whether colours part a token or a name: those around words are everywhere. */
+/** Whether colors split a token or a name; colors around words are everywhere. */
 function isInWord(view: View, start: number): boolean {
   if (!isIn(TOKEN_PARTS, codeBefore(view, start))) return false;
   const end = pastColours(view.text, start);
   return isIn(TOKEN_PARTS, codeAt(view, end)) || view.short;
 }
 
-/** How many of its first characters a known value is noticed by. An escape behind them is read where it is met. */
+/** A known value is detected by this many of its first characters. An escape after them is read when it is reached. */
 export const NOTICED = 4;
 
-/** Quotes, and what stands before them, are not part of a value. */
+/** Quotes, and the characters before them, are not part of a value. */
 const BEFORE_VALUE = setOf("'\"`$\\");
 
 function isEscaping(text: string, at: number): boolean {
   return text.charCodeAt(at) === CODE.backslash && !isIn(BEFORE_VALUE, text.charCodeAt(at + 1));
 }
 
-/** A known value that has an escape, or a quote of the shell, among its first characters. */
+/** A known value that has an escape, or a shell quote, among its first characters. */
 export function findKnownAround(view: View, anchor: number): Found | undefined {
   if (view.known === undefined) return undefined;
   for (let start = anchor; start > anchor - NOTICED && start >= 0; start--) {
@@ -110,7 +110,7 @@ export function findKnownAround(view: View, anchor: number): Found | undefined {
   return undefined;
 }
 
-/** Blanks and slashes are in every other address, and in no token. */
+/** Encoded spaces and slashes are in most URLs and in no token. */
 function isOnlyOfKnown(view: View, start: number): boolean {
   return (
     view.text.charCodeAt(start) === CODE.percent &&
@@ -147,7 +147,7 @@ function beforeEscape({ text }: View, at: number): number {
   return at;
 }
 
-/** The next escape is decoded by itself, and may as well be the quote that ends the word. */
+/** The next escape is decoded separately, and may also be the quote that ends the word. */
 function wordEnd(view: View, at: number): number {
   let end = at;
   for (; end < at + AFTER; end++) {
@@ -209,7 +209,7 @@ function decodeOnce({ text, starts, rest, isBehind }: Decoded): Decoded {
 export const LENGTH_BITS = 5;
 export const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
 
-/** The escape at a place: the code of its character, and its length in the lowest bits. 0 where there is none. */
+/** The escape at a position: the code of its character, with its length in the lowest bits. 0 if there is none. */
 export function escapeAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === CODE.percent) return numberAt(text, at, { skip: 1, most: 2, radix: 16 });
@@ -223,9 +223,9 @@ export function escapeAt(text: string, at: number): number {
 }
 
 interface Digits {
-  /** What stands before the digits. */
+  /** The text before the digits. */
   readonly skip: number;
-  /** How many there are; with an end, at most. */
+  /** The number of digits; with an end, the maximum. */
   readonly most: number;
   readonly radix: 8 | 10 | 16;
   readonly end?: string;
@@ -251,7 +251,7 @@ function numberAt(text: string, at: number, { skip, most, radix, end }: Digits):
   return (value << LENGTH_BITS) + (stop - at) + (end === undefined ? 0 : 1);
 }
 
-/** 16 and more for what is not a digit. */
+/** 16 or more if it is not a digit. */
 function digitOf(code: number): number {
   if (!isIn(SETS.hex, code)) return 16;
   return code < 58 ? code - 48 : (code & 31) + 9;
@@ -271,10 +271,10 @@ function entityAt(text: string, at: number): number {
   return 0;
 }
 
-/** How far before a secret an escape may stand that it is found by. */
+/** How far before a secret the escape that reveals it may be. */
 const NEAR = 80;
 
-/** The places of secrets in a decoded text, in the text itself; only those that an escape hid. */
+/** Maps secrets in a decoded text to the original text; only those that an escape hid. */
 export function encodedSpans({ text, starts, rest }: Decoded, spans: readonly Span[]): readonly Span[] {
   return spans.flatMap(({ start, end }) => {
     const near = Math.max(0, start - NEAR);

@@ -4,8 +4,8 @@ import { pastColours } from "./colours.ts";
 import type { View } from "./view.ts";
 
 /**
- * How a secret goes on once it is known to be one. Deciding takes a short look; the secret itself may be of any
- * length, and a stream swallows it piece by piece by the same rule.
+ * How a secret continues once it is known to be one. Deciding takes a bounded read; the secret itself may have any
+ * length, and a stream consumes it piece by piece by the same rule.
  */
 export type Tail =
   | { readonly kind: "run"; readonly set: CharacterSet }
@@ -17,12 +17,12 @@ export type Tail =
   | { readonly kind: "key-body" };
 
 /**
- * Where an unquoted value ends. `whole`: at white space, as in an .env file. `part`: also at what ends a value within
- * a line. `encoded`: the signs around it are written %3D and %26.
+ * Where an unquoted value ends. `whole`: at white space, as in an .env file. `part`: also at characters that end a
+ * value within a line. `encoded`: the signs around it are written %3D and %26.
  */
 export type WordStyle = "whole" | "part" | "encoded";
 
-/** `open`: the text ended first. Before `end` all is settled. */
+/** `open`: the text ended first. Everything before `end` is settled. */
 export interface Extent {
   readonly end: number;
   readonly open: boolean;
@@ -67,13 +67,13 @@ function lineExtent(view: View, at: number): Extent {
   return { end, open: end === text.length && !view.final };
 }
 
-/** How far ahead `wordExtent` looks to see whether a comma or an ampersand begins the next pair. */
+/** How far ahead `wordExtent` reads to see whether a comma or an ampersand begins the next pair. */
 const NEXT_PAIR_WINDOW = 48;
 const NEXT_PAIR = /(?:amp;)?[\w.%[\]-]{1,40}["']?[=:]/y;
-/** A line end, tab or quote as it stands inside a string of JSON or source code. */
+/** A line end, tab or quote as written inside a JSON string or source code. */
 const WRITTEN_OUT = /\\{1,32}[nrt"'`]/y;
 const ENCODED_END = /%(?:2[267]|3[Bb]|0[Aa])/y;
-/** What never ends a word. */
+/** Characters that never end a word. */
 const IN_WORD = SETS.token68;
 const CLOSERS = setOf(")}]");
 const SEPARATORS = setOf(",;&|");
@@ -124,12 +124,12 @@ function isEndOrSpace(text: string, at: number): boolean {
   return at >= text.length || isSpace(text.charCodeAt(at));
 }
 
-/** More backslashes in a row than this are not counted on: they are not how anybody nests quotes. */
+/** More backslashes in a row than this are not counted: no real nesting of quotes has that many. */
 const MAX_BACKSLASHES = 64;
 
 /**
  * The end of a quoted string that opened with `backslashes` before its quote, as a string inside JSON inside a string
- * does. Stops at the end of a line too, but for back quotes. A doubled quote does not end it ('it''s').
+ * does. Also stops at the end of a line, except for back quotes. A doubled quote does not end it ('it''s').
  */
 function quotedExtent(view: View, at: number, tail: { quote: number; backslashes: number }): Extent {
   const { text, final } = view;
@@ -162,7 +162,7 @@ function tripleExtent(view: View, at: number, quote: number): Extent {
   return view.final ? { end: view.text.length, open: false } : { end: Math.max(at, view.text.length - 2), open: true };
 }
 
-/** The lines of a YAML block scalar: those indented deeper than the key, and empty ones between them. */
+/** The lines of a YAML block scalar: those indented deeper than the key, and empty lines between them. */
 function blockExtent(view: View, at: number, indent: number): Extent {
   const { text, final } = view;
   let newline = text.indexOf("\n", at);
@@ -183,17 +183,17 @@ function isBlank(code: number): boolean {
   return code === CODE.space || code === CODE.tab;
 }
 
-/** White space, written-out line ends, and what joins lines of source code. */
+/** White space, written-out line ends, and characters that join lines of source code. */
 const BETWEEN_LINES = /(?:[\s"'+,]|\\{1,4}[nr]){0,200}/y;
 const KEY_HEADER = /(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|MessageID): [^\r\n\\]{0,200}(?=[\r\n\\]|$)/y;
 const LINE_ENDED = /[\r\n]|\\[nr]/;
 const BODY = setOf("A-Za-z0-9+/=");
 const ENDS_LINE = /[\r\n"'\\]|-----|$/y;
-/** Shorter pieces are part of a key's body only if they are a line of their own. */
+/** Shorter pieces belong to a key's body only if they are alone on their line. */
 const BODY_LINE = 16;
 /** A longer piece cannot be the name of a header. */
 const HEADER_NAME = 32;
-/** No more than this is looked at to see whether the next line belongs to the body. */
+/** At most this much is read to see whether the next line belongs to the body. */
 const BODY_WINDOW = 480;
 
 /** Lines of base64, as in the body of a private key whose end is missing. */
@@ -215,7 +215,7 @@ function keyBodyExtent(view: View, at: number): Extent {
   return { end, open: !final };
 }
 
-/** Where a sticky pattern that was tried at `at` ends; `at` when it did not match. */
+/** Where a sticky pattern tried at `at` ends; `at` if it did not match. */
 function stickyEnd(text: string, pattern: RegExp, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;

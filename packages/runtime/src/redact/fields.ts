@@ -12,14 +12,14 @@ interface Result {
 
 interface RedactText {
   (text: string): { readonly text: string; readonly redacted: boolean };
-  /** Lines that stand one below the other: a secret may go from one to the next. */
+  /** Consecutive lines: a secret may continue from one to the next. */
   readonly lines: (lines: readonly string[]) => readonly string[];
 }
 
-/** Deeper data is replaced as a whole: nothing real is nested like that, and the stack has an end. */
+/** Deeper data is replaced completely: no real data is nested that deeply, and the stack is finite. */
 const MAX_DEPTH = 500;
 
-/** Redacts JSON data. Objects of other kinds (dates, maps, buffers) are left as they are. */
+/** Redacts JSON data. Other objects (dates, maps, buffers) are left unchanged. */
 export function redactFields(value: unknown, redactText: RedactText): Result {
   return redactAt(value, 0, redactText);
 }
@@ -59,7 +59,7 @@ interface Line {
   readonly line?: unknown;
 }
 
-/** Lines of a file as a search lists them, `{ path, line, text }`: read together, they show what each alone does not. */
+/** Lines of a file in a search result, `{ path, line, text }`. Read together, they reveal more than single lines. */
 function redactListing(items: readonly unknown[], redactText: RedactText): readonly unknown[] {
   if (items.length < 2 || !items.every(isLine)) return items;
   const lines = items.map(({ text }, index) => (isNext(items[index - 1], items[index] as Line) ? text : `\n${text}`));
@@ -67,7 +67,7 @@ function redactListing(items: readonly unknown[], redactText: RedactText): reado
   if (redacted.every((text, index) => text === lines[index])) return items;
   return items.map((item, index) => {
     const text = redacted[index] ?? "";
-    // Only the line end that was put before the text: it may have one of its own.
+    // Only the line end that was added before the text: the text may have one itself.
     return { ...item, text: lines[index] === item.text ? text : text.replace(/^\n/, "") };
   });
 }
@@ -84,7 +84,7 @@ function isNext(before: Line | undefined, { path, line }: Line): boolean {
 const FLAG = /^--?[A-Za-z][\w.-]{0,63}$/;
 const HEADER = /^(?:x-|private-|proxy-|api-|job-|deploy-)[a-z-]{1,40}$|^authorization$/i;
 
-/** What the item before claims of this one: `["--token", "x"]`, and lists of header names and values. */
+/** The previous item's claim about this one: `["--token", "x"]`, and lists of header names and values. */
 function claimBefore(items: readonly unknown[], index: number): Claim | undefined {
   const before = items[index - 1];
   const item = items[index];
@@ -113,7 +113,7 @@ interface Inside {
   readonly redactText: RedactText;
 }
 
-/** With markers in it a value may be a secret that it was not with the secrets that stood there. */
+/** With markers in it, a value may qualify as a secret although the original did not. */
 function redactClaimed(value: unknown, claim: Claim | undefined, { depth, redactText }: Inside): Result {
   const secret = claim === undefined ? undefined : redactSecret(value, claim);
   if (secret !== undefined) return secret;
@@ -122,23 +122,23 @@ function redactClaimed(value: unknown, claim: Claim | undefined, { depth, redact
   return redactSecret(parts.value, claim) ?? parts;
 }
 
-/** `{ name: "DB_PASSWORD", value: "x" }`, as containers are told their environment. */
+/** `{ name: "DB_PASSWORD", value: "x" }`, as in the environment of a container. */
 function namesASecret(object: Record<string, unknown>): boolean {
   const name = object["name"] ?? object["Name"] ?? object["key"] ?? object["Key"];
   return typeof name === "string" && secretClaim(name) !== undefined;
 }
 
-/** What the name of a field claims, if it is that of a secret. */
+/** The claim of a field's name, if it is that of a secret. */
 function secretClaim(name: string): Claim | undefined {
   if (name.length > 128) return undefined;
   const claim = claimOf(name);
   return claim === undefined || claim.strength === "random" || claim.isPlural ? undefined : claim;
 }
 
-/** Of a field whose neighbour names it. */
+/** For a field named by its neighbor. */
 const NAMED: Claim = { noun: "secret", strength: "any", isUpper: false, isPlural: false };
 
-/** Undefined when the value is not one that a secret is: it is then looked at like any other. */
+/** Undefined if the value is not that of a secret; it is then scanned like any other text. */
 function redactSecret(value: unknown, { noun, strength }: Claim): Result | undefined {
   const isSecret = (text: string): boolean => isLiteral(text) && (strength === "any" || !isWordy(text));
   if (typeof value === "string") return isSecret(value) ? { value: REDACTION_MARKER, redacted: true } : undefined;
@@ -151,7 +151,7 @@ function redactSecret(value: unknown, { noun, strength }: Claim): Result | undef
   return isList ? { value: value.map(() => REDACTION_MARKER), redacted: true } : undefined;
 }
 
-/** Here the name is certain, so that even one letter is a password; only what clearly stands for another value is not. */
+/** The name is certain here, so even one letter is a password, unless it clearly refers to another value. */
 function isLiteral(value: string): boolean {
   return value !== "" && (value.length < 3 || !isStandIn(value));
 }

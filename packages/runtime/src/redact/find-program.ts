@@ -8,7 +8,7 @@ import { isPlainWord } from "./values.ts";
 import { beforeMarker, codeAt, codeBefore, restOfLine, runEnd, runStart } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** A command is read no further than this. */
+/** At most this much of a command is read. */
 const COMMAND_WINDOW = 600;
 const NAME_REACH = { of: SETS.dotted, window: 32 };
 
@@ -17,7 +17,7 @@ interface Word extends Span {
   readonly text: string;
 }
 
-/** The secrets on the command line of a program that takes them there. `anchor` is the beginning of its name. */
+/** The secrets on the command line of a program that accepts them there. `anchor` is the beginning of its name. */
 export function findProgramSecrets(view: View, anchor: Span): Found | undefined {
   const start = runStart(view, anchor.start, NAME_REACH);
   const end = runEnd(view, anchor.start, NAME_REACH);
@@ -37,13 +37,13 @@ export function findProgramSecrets(view: View, anchor: Span): Found | undefined 
   return last === undefined ? undefined : { ...last, before: spans, isBeside: true };
 }
 
-/** `-mysql …` at the beginning of a line, as a diff has it. */
+/** `-mysql …` at the beginning of a line, as in a diff. */
 function isRemovedLine(view: View, start: number): boolean {
   const before = codeBefore(view, start);
   return view.text.charCodeAt(start) === CODE.dash && (before < 0 || isNewline(before));
 }
 
-/** Nothing but what stands around words in sentences and in source code. */
+/** Only characters that surround words in sentences and source code. */
 const ONLY_SIGNS = /^["'`,.:;()[\]{}\s+-]*$/;
 
 function isSecret(text: string): boolean {
@@ -52,13 +52,13 @@ function isSecret(text: string): boolean {
   );
 }
 
-/** What reads a secret from a pipe. */
+/** Programs that read a secret from a pipe. */
 const READERS =
   /^(?:sudo\b[^|;]{0,80}\s-\w*S\b|(?:sudo )?(?:chpasswd|cryptsetup|smbpasswd|kinit|vncpasswd)\b|(?:sudo )?passwd\b[^|;]{0,80}--stdin|[^|;]{0,200}--(?:password|token|pass)-stdin|[^|;]{0,80}--passphrase-fd[ =]0|[^|;]{0,200}-pass(?:in|out)? stdin|gh auth login\b[^|;]{0,80}--with-token)/;
 const FED = /^[ \t]+(?:-[neE]+[ \t]+)?(?:"([^"]{1,200})"|'([^']{1,200})'|([^\s|;&"']{1,200}))[ \t]*\|[ \t]*/;
 const LINE_WINDOW = 500;
 
-/** `echo x | sudo -S …`: a secret that is fed to the program that asks for it. `anchor` is the word "echo". */
+/** `echo x | sudo -S …`: a secret piped to the program that reads it. `anchor` is the word "echo". */
 export function findFedSecret(view: View, { start, end }: Span): Found | undefined {
   if (isIn(SETS.dotted, codeBefore(view, start)) || !isSpace(codeAt(view, end))) return undefined;
   const line = restOfLine(view, end, LINE_WINDOW);
@@ -72,16 +72,16 @@ export function findFedSecret(view: View, { start, end }: Span): Found | undefin
 }
 
 const COMMAND_ENDS = setOf(";|&");
-/** Behind the quote that closes a command, in a script or in a sentence. */
+/** After the quote that closes a command, in a script or a sentence. */
 const AFTER_COMMAND = setOf(";|&.,:)");
 
 interface Words {
   readonly words: readonly Word[];
-  /** A marker ended them. When the secret was still there, more or fewer words than follow now were within reach. */
+  /** A marker ended them. Before the redaction, more or fewer of the following words were within reach. */
   readonly isCut: boolean;
 }
 
-/** The words after a program's name, up to the end of its command. Reads bash, and lists of JSON and Python. */
+/** The words after a program's name, up to the end of its command. Reads bash, and lists in JSON and Python. */
 function wordsOf(view: View, from: number): Words {
   const words: Word[] = [];
   const limit = from + COMMAND_WINDOW;
@@ -103,7 +103,7 @@ function wordsOf(view: View, from: number): Words {
       const word = wordAt(view, at, limit);
       words.push(word);
       if (word.text.includes(REDACTION_MARKER)) return { words, isCut: true };
-      // The next program is read by itself: however many there are, each word is read once.
+      // The next program is read separately, so each word is read once, however many programs there are.
       if (endsInProgram(view, word) || closesQuote(view, word, at)) break;
       at = Math.max(at + 1, word.end);
       while (
@@ -116,7 +116,7 @@ function wordsOf(view: View, from: number): Words {
   return { words, isCut: false };
 }
 
-/** Whether the quote behind a word was opened before the command: `sh -c "mysql -px" file`. */
+/** Whether the quote after a word was opened before the command: `sh -c "mysql -px" file`. */
 function closesQuote(view: View, { start, end, text }: Word, at: number): boolean {
   const quote = codeAt(view, end);
   if (start > at || !isQuote(quote) || text.includes(String.fromCharCode(quote))) return false;
@@ -124,7 +124,7 @@ function closesQuote(view: View, { start, end, text }: Word, at: number): boolea
   return next < 0 || isSpace(next) || isIn(AFTER_COMMAND, next);
 }
 
-/** Whether the word is a program's name, perhaps with its folder. */
+/** Whether the word is a program's name, with or without its folder. */
 function endsInProgram({ text }: View, { start, end }: Word): boolean {
   const limit = Math.max(start, end - NAME_REACH.window);
   let from = end;
@@ -155,7 +155,7 @@ function wordAt(view: View, from: number, limit: number): Word {
   return { start, end, text: view.text.slice(start, end) };
 }
 
-/** `-p'x'`, `--user="a:b"`: the value has quotes of its own. */
+/** `-p'x'`, `--user="a:b"`: the value itself is quoted. */
 function opensQuote({ text }: View, start: number, end: number): boolean {
   const last = text.charCodeAt(end - 1);
   if (end > start && (last === CODE.equals || last === CODE.colon)) return true;
@@ -205,7 +205,7 @@ function isOption({ text }: Word): boolean {
   return /^-{1,2}[A-Za-z][A-Za-z-]*$/.test(text);
 }
 
-/** Options, and what redirects, are not counted. */
+/** Options and redirections are not counted. */
 function placedValue(words: readonly Word[], place: NonNullable<ProgramOption["place"]>): readonly Word[] {
   const plain = words.filter(({ text }) => !/^[-<>]|^\d?>/.test(text));
   if (place === "each") return plain;

@@ -11,23 +11,23 @@ export interface Span {
   readonly end: number;
 }
 
-/** A secret, as far as it had to be read to be sure. `tail` says how it goes on. */
+/** A secret, as far as it had to be read to be certain. `tail` says how it continues. */
 export interface Found extends Span {
   readonly tail?: Tail;
-  /** Other secrets, wholly before this one, that the same look found. */
+  /** Other secrets completely before this one that the same rule found. */
   readonly before?: readonly Span[];
-  /** Other secrets may stand before and between these: reading goes on after the word that was noticed. */
+  /** Other secrets may lie before and between these: reading continues after the matched word. */
   readonly isBeside?: true;
-  /** The text around, decoded: secrets are to be looked for in it. */
+  /** The decoded text around; it must be scanned for secrets. */
   readonly decoded?: Decoded;
 }
 
-/** How much of a shape's characters its `check` sees. */
+/** How many of a shape's characters its `check` receives. */
 const CHECK_WINDOW = 96;
 
 export function findShape(view: View, anchor: Span, shape: Shape): Found | undefined {
   const { start, end } = anchor;
-  // The anchors do not tell upper from lower case.
+  // The anchors ignore case.
   if (!view.text.startsWith(shape.prefix, start)) return undefined;
   if (shape.alone !== undefined && !standsAlone(view, start, shape.alone)) return undefined;
   const window = shape.check === undefined ? (shape.most ?? shape.least - 1) + 1 : CHECK_WINDOW;
@@ -41,7 +41,7 @@ export function findShape(view: View, anchor: Span, shape: Shape): Found | undef
   return { start: shape.keepPrefix === true ? end : start, end: stop, tail: { kind: "run", set: shape.of } };
 }
 
-/** Where a token of this shape ends that is broken over lines. */
+/** The end of a token of this shape that is wrapped over lines. */
 function joinShape(view: View, { end, stop, shape }: { end: number; stop: number; shape: Shape }): number | undefined {
   const { of, least, most = Infinity, size = Infinity, check } = shape;
   if (stop === end || stop - end >= size) return undefined;
@@ -65,11 +65,11 @@ export function findSplitShape(view: View, anchor: Span, shape: SplitShape): Fou
 }
 
 const UPPER_DIGITS = setOf("A-Z0-9");
-/** What stands between an AWS key id and its secret in logs, tables and configuration. */
+/** Text between an AWS key id and its secret in logs, tables and configuration. */
 const TO_AWS_SECRET =
   /^(?:[^A-Za-z0-9+/]{1,12}(?:[A-Za-z_ -]{3,32}[^A-Za-z0-9+/]{1,6})?)([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/;
 
-/** An AWS key id, and the secret key right after it, which has no shape of its own. */
+/** An AWS key id, and the secret key right after it, which has no shape itself. */
 export function findAwsKey(view: View, { start, end }: Span): Found | undefined {
   const prefix = view.text.slice(start, end);
   if ((prefix !== "AKIA" && prefix !== "ASIA") || !standsAlone(view, start)) return undefined;
@@ -85,7 +85,7 @@ export function findAwsKey(view: View, { start, end }: Span): Found | undefined 
   return { start: secretEnd - 40, end: secretEnd, before: [{ start, end: stop }] };
 }
 
-/** No part of a token is read further than this before it is decided. */
+/** At most this much of each part of a token is read before deciding. */
 const PART_WINDOW = 2048;
 
 /** A JSON Web Token: base64url of `{"`, a dot, and so on. */
@@ -106,7 +106,7 @@ export function findJwt(view: View, { start, end }: Span): Found | undefined {
   return runEnd(view, body + 1, { of: SETS.url64, window: 8 }) - body > 8 ? found : undefined;
 }
 
-/** Where the three parts of a token end on this line; undefined where they are too short to be those of one. */
+/** Where the three parts of a token end on this line; undefined if they are too short. */
 function jwtEnd(view: View, from: number): number | undefined {
   let end = from;
   for (let part = 0; part < 3; part++) {
@@ -120,7 +120,7 @@ function jwtEnd(view: View, from: number): number | undefined {
 
 const BASE64 = setOf("A-Za-z0-9+/=");
 
-/** A private key in PEM, once more in base64, as kubeconfig and Secrets of Kubernetes hold it. */
+/** A private key in PEM, base64-encoded again, as in kubeconfig and Kubernetes Secrets. */
 export function findEncodedKey(view: View, { start, end }: Span): Found | undefined {
   if (!view.text.startsWith("LS0tLS1CRUdJTi", start)) return undefined;
   const stop = runEnd(view, end, { of: BASE64, window: 64 });
@@ -129,10 +129,10 @@ export function findEncodedKey(view: View, { start, end }: Span): Found | undefi
   return { start, end: stop, tail: { kind: "run", set: BASE64 } };
 }
 
-/** A letter or digit that is the end of something else: `\n`, `%3D`, `\u0022`, a terminal's colour. */
+/** A letter or digit that ends an escape: `\n`, `%3D`, `\u0022`, a terminal color. */
 const FOREIGN_END = /(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\[[\d;]{0,12}m)$/;
 
-/** Whether what starts here is not the rest of a longer word. */
+/** Whether a match here is not the rest of a longer word. */
 export function standsAlone(view: View, at: number, than: "letter" | "word" = "word"): boolean {
   if (!isIn(than === "word" ? SETS.url64 : SETS.alphanumeric, codeBefore(view, at))) return true;
   return FOREIGN_END.test(leftOf(view, at, 16));

@@ -21,21 +21,21 @@ import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { View } from "./view.ts";
 
 /**
- * Lines of a private key that have something else before or behind them: the author in `git blame`, `$` of `cat -A`,
- * the other side of `diff -y`, a tag, a name. What that is does not count; that it is the same on each line does.
+ * Lines of a private key with other text before or after them: the author in `git blame`, the `$` of `cat -A`, the
+ * other side of `diff -y`, a tag, a name. Any text counts, as long as it is the same on each line.
  */
 
-/** The rest of a block up to its last line is read no further than this. */
+/** At most this much of the rest of a block is read to find its last line. */
 const AHEAD = 8192;
 
-/** Lines that were walked through, each framed like the one before. */
+/** Lines already scanned, each framed like the one before. */
 export interface Walk {
   readonly from: number;
   readonly last: Framed;
 }
 
 /**
- * What of the line that ends here belongs to a private key; undefined where nothing does, and where the text so far does
+ * The part of the line ending here that belongs to a private key; undefined if none does, or if the text so far does
  * not show it yet (`view.short`).
  */
 export function findFramedLine(view: View, lineEnd: number): Found | undefined {
@@ -58,7 +58,7 @@ export function findFramedLine(view: View, lineEnd: number): Found | undefined {
   return end === "private" || isOneOfMany(view, { line, body }) ? keySpans(view, line, body) : undefined;
 }
 
-/** All that looks like the body of a key: `diff -y` and `paste` have two of them on a line. */
+/** Everything that resembles the body of a key: `diff -y` and `paste` put two on a line. */
 function keySpans(view: View, line: Line, body: Body): Found | undefined {
   const others = bodiesOf(line).filter((each) => isApart(each, body) && isBeside(line, each, body));
   const bodies = [...others, body].toSorted((a, b) => a.column - b.column);
@@ -80,7 +80,7 @@ function isBeside(line: Line, each: Body, { text }: Body): boolean {
   return each.text.length >= LEAST && each.text.length % 4 === 0 && each.text.endsWith("=") && isAlone(line, each);
 }
 
-/** The line before, if it was one of a key. Lines with signs only may stand between. */
+/** The line before, if it belonged to a key. Lines that consist only of signs may lie between. */
 function keyLineBefore(view: View, line: Line): Framed | undefined {
   let end = line.start;
   for (let skipped = 0; skipped < 4; skipped++) {
@@ -98,7 +98,7 @@ function keyLineBefore(view: View, line: Line): Framed | undefined {
 
 type End = "private" | "plain" | "open" | "marker";
 
-/** What ends the lines that are framed like this one. Looks no further than it did for the line before. */
+/** What ends the lines framed like this one. Reads no further than it did for the line before. */
 function walk(view: View, first: Framed): End {
   const known = view.walk;
   const from = first.line.end;
@@ -128,18 +128,18 @@ function endIn({ text }: Line, { line, body }: Framed): End | undefined {
   return isFramed ? "private" : "open";
 }
 
-/** How wide lines of keys are: PEM, PGP and PuTTY; OpenSSH. */
+/** Line widths of keys: PEM, PGP and PuTTY; OpenSSH. */
 export const WIDTHS: ReadonlySet<number> = new Set([64, 70]);
-/** Lines that were cut, as `diff -y` does. Not as wide as sums of 32 bytes, or as lines of mail. */
+/** Truncated lines, as in `diff -y`. Narrower than 32-byte hashes and mail lines. */
 const LEAST_CUT = 45;
 const MAIL = new Set([72, 76]);
 
-/** How near lines are that need not be framed alike: `set -x` shows each one twice. */
+/** How close lines are that may be framed differently: `set -x` prints each one twice. */
 const NEAR = 3;
-/** Lines that a key's line was folded to. */
+/** A line of a key was folded to at most this many lines. */
 const MOST_FOLDS = 3;
 
-/** Whether lines of the same width follow: one for a width that keys have, two for another. */
+/** Whether lines of the same width follow: one for a width that keys have, two for any other. */
 function isOneOfMany(view: View, first: Framed): boolean {
   if (!isFull(first.line, first.body)) return isFolded(view, first);
   const width = first.body.text.length;
@@ -165,7 +165,7 @@ function isNearSame(view: View, { line, body }: Framed): boolean {
   return false;
 }
 
-/** Lines of nothing but base64 that make up a line of a key, and the first of the next ones: `fold -w 50`. */
+/** Pure base64 lines that make up a line of a key, and the first of the next ones: `fold -w 50`. */
 function isFolded(view: View, first: Framed): boolean {
   let joined = "";
   let each: Framed | undefined = first;
@@ -184,17 +184,17 @@ function nextFramed(view: View, framed: Framed): Framed | undefined {
   return line === undefined || body === undefined ? undefined : { line, body };
 }
 
-/** A line as wide as keys have it, of letters and digits that change as often as they do by chance. */
+/** A line as wide as in a key, in which letters and digits alternate as often as in random data. */
 function isFull(line: Line, body: Body): boolean {
   const { text } = body;
   if (text.length < LEAST_CUT || text.includes("=") || MAIL.has(text.length) || !isAlone(line, body)) return false;
   return isDense(text);
 }
 
-/** The identifiers of RSA's and NIST's algorithms, at each offset of base64: a line of them may have no digit. */
+/** The identifiers of RSA's and NIST's algorithms at each base64 offset: a line with one may have no digit. */
 const IDENTIFIERS = /KoZIhvc|qGSIb3|qhkiG9w|YIZIAWUD|hkgBZQM|GSAFlA/;
 
-/** Letters of both cases and digits change as often as they do by chance, which no words, paths or sums do. */
+/** Letters of both cases and digits alternate as often as in random data; words, paths and hashes do not. */
 export function isDense(text: string): boolean {
   if (IDENTIFIERS.test(text)) return true;
   const { changes, kinds } = mixOf(text);

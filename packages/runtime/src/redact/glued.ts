@@ -7,12 +7,12 @@ import { createView, runStart } from "./view.ts";
 /** No token that needs an end is shorter, or longer. The longest is less than a stream holds back of a word. */
 const SHORTEST = 16;
 const LONGEST = 80;
-/** What may stand before a token without a blank: `\u0022`, `%3D`, a terminal's colour. */
+/** Allowed before a token without a space: `\u0022`, `%3D`, a terminal color. */
 const BEFORE = 16;
 
 /**
- * The start of a token that ends right before a secret, or `at`. Some tokens have a fixed length, and with the secret
- * behind them look like something else; before the marker that replaces the secret they are tokens.
+ * The start of a token that ends right before a secret, or `at`. Some tokens have a fixed length, and followed by the
+ * secret they match nothing; before the marker that replaces the secret they are tokens.
  */
 export function gluedStart(text: string, at: number, floor: number): number {
   const word = text.startsWith(KEY, at) ? wordStart(text, at, floor) : at;
@@ -30,7 +30,7 @@ export function gluedStart(text: string, at: number, floor: number): number {
 const KEY = "-----BEGIN";
 const NOT_IN_WORD = setOf("\"'`=:,;&<>\\%*");
 
-/** The start of a word that a key goes on from: nothing is written so, but for line ends and colours. */
+/** The start of a word that a key continues; only line ends and colors can lie between. */
 function wordStart(text: string, at: number, floor: number): number {
   const limit = Math.max(0, floor, at - LONGEST);
   let start = at;
@@ -43,7 +43,7 @@ function wordStart(text: string, at: number, floor: number): number {
   return before === CODE.escape ? start + (/^\[[\d;]*m/.exec(word)?.[0].length ?? 0) : start;
 }
 
-/** Spans, in order, with the tokens that end right before them. */
+/** Spans, in order, including the tokens that end right before them. */
 export function withGlued(text: string, spans: readonly Span[], behind = -1): readonly Span[] {
   let floor = behind;
   let isChanged = false;

@@ -8,24 +8,24 @@ import { isStandIn } from "./stand-ins.ts";
 import { codeAt, readingsOf, restOfLine, runEnd, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** How much of a credential is read to decide whether it is one. */
+/** At most this much of a credential is read to decide whether it is one. */
 const WINDOW = 256;
 
-/** `Bearer x`, wherever it stands; after "Authorization" whatever follows is taken before this is asked. */
+/** `Bearer x` anywhere; after "Authorization" the rule for names accepts any value first. */
 export function findBearer(view: View, anchor: Span): Found | undefined {
   const start = credentialStart(view, anchor);
   if (start === undefined) return undefined;
   const end = runEnd(view, start, { of: SETS.token68, window: WINDOW });
   const text = view.text.slice(start, end);
   if (text.length < 8 || /^[a-z]+:\/\//i.test(text) || isStandIn(text)) return undefined;
-  // "Bearer authentication" is prose: without digits only what no word looks like.
+  // "Bearer authentication" is prose: without digits, only values that cannot be a word.
   const isToken = /\d/.test(text) || text.length >= 24 || /[a-z][A-Z]|[._~+/=]\w/.test(text);
   return isToken ? { start, end, tail: { kind: "run", set: SETS.token68 } } : undefined;
 }
 
 const BASE64 = setOf("A-Za-z0-9+/=");
 
-/** `Basic x`, where x is "user:password" in base64, or looks random enough to be something of the kind. */
+/** `Basic x`, where x is "user:password" in base64, or random enough to be a credential. */
 export function findBasic(view: View, anchor: Span): Found | undefined {
   const start = credentialStart(view, anchor);
   if (start === undefined) return undefined;
@@ -39,7 +39,7 @@ export function findBasic(view: View, anchor: Span): Found | undefined {
 
 const AFTER_SCHEME = setOf(" \t%+:");
 
-/** Where the credential after a scheme's name begins: after blanks, or what stands for one in an address. */
+/** Where the credential after a scheme's name begins: after spaces, or an encoded space in a URL. */
 function credentialStart(view: View, { start, end }: Span): number | undefined {
   const code = codeAt(view, end);
   if (!isIn(AFTER_SCHEME, code)) return undefined;
@@ -48,14 +48,14 @@ function credentialStart(view: View, { start, end }: Span): number | undefined {
   return skipBlanks(view, code === CODE.plus || code === CODE.colon ? end + 1 : end, 8);
 }
 
-/** How many cookies of one header, and how much of each, are looked at. */
+/** At most this many cookies per header, and this much of each, are examined. */
 const MAX_COOKIES = 60;
 const COOKIE_WINDOW = 1024;
 const COOKIE_NAME = setOf("A-Za-z0-9_.$!#%*+^~-");
 const COOKIE_VALUE = setOf("!#-&(-+--:<-[]-~");
 const SESSION = /sess|sid|token|auth|jwt|csrf|xsrf|remember|login|secret|passw|_id$|^id$|key|user|identity|account/i;
 
-/** `Cookie: a=b; c=d` and `Set-Cookie: a=b; Path=/`: the values that stand for a session. */
+/** `Cookie: a=b; c=d` and `Set-Cookie: a=b; Path=/`: the values that identify a session. */
 export function findCookies(view: View, { end }: Span): Found | undefined {
   let at = cookiesStart(view, end);
   const spans: Span[] = [];
@@ -83,7 +83,7 @@ function isSessionCookie(name: string, value: string): boolean {
   return value.length >= 16 || (value.length >= 4 && SESSION.test(name));
 }
 
-/** Past the colon after "Cookie", and the quotes and brackets of JSON; or past the blank after `--cookie`. */
+/** Skips the colon after "Cookie", and the quotes and brackets of JSON, or the space after `--cookie`. */
 function cookiesStart(view: View, end: number): number | undefined {
   let at = end;
   while (at - end < 16 && (codeAt(view, at) === CODE.backslash || isQuote(codeAt(view, at)))) at++;

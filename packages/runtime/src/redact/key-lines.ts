@@ -6,26 +6,26 @@ import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runStart } fr
 import type { View } from "./view.ts";
 
 const BODY = setOf("A-Za-z0-9+/=");
-/** Quotes, commas and the like that stand behind a line of a key in source code or JSON. */
+/** Quotes, commas and the like after a line of a key in source code or JSON. */
 const BEHIND = setOf(" \t\r\"'`,;|)\\");
 /** No line of a key is longer. */
 const LONGEST_LINE = 80;
-/** What may stand before it on its line: the place where a search found it, a number, signs of diffs and quotes. */
+/** Allowed before it on its line: the location in a search result, a number, signs of diffs and quotes. */
 const PREFIX =
   /^(?:[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|[ \t]{0,8}\d{1,7}(?:\t|[:|→] ?| {1,4}))?[ \t"'`>|#+-]{0,40}$/;
 const PREFIX_REACH = 180;
 
 /**
- * A line of a private key whose first line is not in the text: `tail -n 3 key.pem`. It is told by what follows (the
- * end of a private key, not of a certificate), or else by its width and look. `anchor` is the end of the line.
+ * A line of a private key whose first line is not in the text: `tail -n 3 key.pem`. Recognized by what follows (the
+ * end of a private key, not of a certificate), or by its width and characters. `anchor` is the end of the line.
  */
 export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undefined {
   const found = findBareLine(view, lineEnd);
-  // What was decoded has no other lines around it.
+  // Decoded text has no other lines around it.
   return found !== undefined || view.short || view.isDecoded ? found : findFramedLine(view, lineEnd);
 }
 
-/** A line with nothing but its place, a number or signs before it. */
+/** A line with only its location, a number or signs before it. */
 function findBareLine(view: View, lineEnd: number): Found | undefined {
   if (!mayEndBody(view.text, lineEnd)) return undefined;
   const end = bodyEnd(view, lineEnd);
@@ -50,7 +50,7 @@ function keyLine(view: View, { start, end }: Span): Found {
   return { start, end, tail: { kind: "key-body" } };
 }
 
-/** A quick look that tells most lines: four characters of base64, and a digit, a sign or a capital within the word. */
+/** A fast check that rules out most lines: four base64 characters, and a digit, a sign or a capital within the word. */
 function mayEndBody(text: string, lineEnd: number): boolean {
   let end = lineEnd - 1;
   let isMarked = false;
@@ -73,7 +73,7 @@ function mayEndBody(text: string, lineEnd: number): boolean {
   return isMarked;
 }
 
-/** Whether nothing stands before a line's body that would make it part of something else. */
+/** Whether nothing before a line's body makes it part of something else. */
 function isLinePrefix(left: string): boolean {
   const written = Math.max(left.lastIndexOf("\\n"), left.lastIndexOf("\\r"));
   const newline = Math.max(left.lastIndexOf("\n"), left.lastIndexOf("\r"), written < 0 ? -1 : written + 1);
@@ -102,18 +102,18 @@ const LETTER_A = 97;
 const LETTER_N = 110;
 const LETTER_R = 114;
 
-/** Base64, or the sum of a PGP block; and no word. */
+/** Base64, or the checksum of a PGP block, and not a word. */
 function isBodyText(text: string): boolean {
   if (text.length < 4 || text.length > LONGEST_LINE) return false;
   return /^(?:[A-Za-z0-9+/]+={0,2}|=[A-Za-z0-9+/]{4})$/.test(text) && /=|\d|[+/]|[a-z][A-Z]/.test(text);
 }
 
-/** What may stand between two lines of a block: signs, headers, the place where a search found the next one. */
+/** Allowed between two lines of a block: signs, headers, the location of the next search result. */
 const HEADER = /^(?:Version|Comment|Charset|Hash|Subject|x-[\w-]{1,20}): /i;
 const PLACE = /[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|\d{1,7}(?:\t|[:|→] ?)/y;
 const MOST_BETWEEN = 200;
 
-/** Whether a line goes on with the block, or key, whose last line ended there. */
+/** Whether a line continues the block or key whose last line ended there. */
 function goesOn({ text }: View, last: number, start: number): boolean {
   if (last < 0 || start - last > 2 * MOST_BETWEEN) return false;
   if (start <= last) return true;
@@ -129,19 +129,19 @@ function isPlace(line: string): boolean {
   return !/[A-Za-z]/.test(rest) || HEADER.test(rest);
 }
 
-/** The rest of a block up to its last line is read no further than this. */
+/** At most this much of the rest of a block is read to find its last line. */
 const AHEAD = 8192;
-/** Of PEM and PGP, of a PuTTY key, and of a public key in the form of RFC 4716. */
+/** For PEM and PGP, a PuTTY key, and a public key in the form of RFC 4716. */
 const LAST_LINES = ["-----END ", "Private-MAC", "---- END "] as const;
 const LABEL = /^-----END [A-Z0-9 ]{0,40}/;
 
 interface Ahead {
-  /** `marker`: an earlier redaction. What stands there now does not say what stood there when these lines were judged. */
+  /** `marker`: an earlier redaction. It does not show what was there when these lines were judged. */
   readonly kind: "private" | "plain" | "open" | "marker";
   readonly at: number;
 }
 
-/** What ends the lines of base64 that follow. Looks no further than it did for the line before. */
+/** What ends the lines of base64 that follow. Reads no further than it did for the line before. */
 function lookAhead(view: View, from: number): Ahead {
   const known = view.ahead;
   let at = known !== undefined && known.from <= from && from <= known.at ? known.at : from;
@@ -161,7 +161,7 @@ function lookAhead(view: View, from: number): Ahead {
 }
 
 interface NextLine {
-  /** More of the body, the last line of a block, a redaction, something else, or not to be told before more text is there. */
+  /** More of the body, the last line of a block, a redaction, something else, or undecided until more text arrives. */
   readonly kind: "body" | "end" | "marker" | "other" | "cut";
   /** Where that body ends, or the last line begins. */
   readonly at: number;
@@ -209,7 +209,7 @@ function endKind(view: View, at: number): Ahead["kind"] {
   return label.includes("PRIVATE") ? "private" : "plain";
 }
 
-/** The first line of a block that holds no private key: what follows is kept. */
+/** The first line of a block that contains no private key: the rest of the block is kept. */
 export function keepPublicBlock(view: View, { end }: Span): undefined {
   const line = /^[^\n\\]{0,200}(?=\n|\\)/.exec(rightOf(view, end, 201))?.[0] ?? "";
   const rest = line.replaceAll(REDACTION_MARKER, "").length <= 100 ? line.length : 0;

@@ -39,11 +39,11 @@ function insert(root: Branch, form: string): void {
   branch.isEnd = true;
 }
 
-/** Indentation of the rest of a value that is broken over lines. */
+/** Indentation of the rest of a value that is wrapped over lines. */
 const MOST_INDENT = 40;
 
 /**
- * Past a terminal's colours, and past a line end, with a backslash or "=" before it and blanks after it; `at` where there
+ * Skips terminal colors, and a line end with a backslash or "=" before it and spaces after it; returns `at` if there
  * is neither.
  */
 function skipBreak(text: string, at: number): number {
@@ -56,7 +56,7 @@ function skipBreak(text: string, at: number): number {
   return skipIndent(text, pastColours(text, end));
 }
 
-/** Past the sign of a diff that begins a line, with the colours and blanks behind it; `at` where there is none. */
+/** Skips the diff sign that begins a line, with the colors and spaces after it; returns `at` if there is none. */
 function skipSign(text: string, at: number): number {
   return isDiffSign(text, at) ? skipIndent(text, pastColours(text, at + 1)) : at;
 }
@@ -68,13 +68,13 @@ function skipIndent(text: string, at: number): number {
   return end;
 }
 
-/** More of them in a row are not what anybody writes. */
+/** More of them in a row do not occur in practice. */
 const MOST_QUOTES = 8;
 const DROPPED = setOf("'\"`$\\");
 
 /**
- * Past what stands for one character, where that is the one that is looked for: an escape, a character behind a
- * backslash, or the character itself behind quotes that the shell removes. `CUT` where the text ends first.
+ * Skips one written character if it is the expected one: an escape, a character after a backslash, or the character
+ * itself after quotes that the shell removes. `CUT` if the text ends first.
  */
 function skipEscape(text: string, at: number, code: number): number {
   for (let from = at; from <= at + MOST_QUOTES; from++) {
@@ -96,9 +96,9 @@ function mayBeEscape(text: string, at: number): boolean {
 
 interface From {
   readonly start: number;
-  /** How many of the first characters stand unescaped. */
+  /** How many of the first characters are unescaped. */
   readonly plain: number;
-  /** Behind them there may be escapes and quotes. */
+  /** After them, escapes and quotes are allowed. */
   readonly isEscaped: boolean;
 }
 
@@ -120,7 +120,7 @@ export function longestAt(tree: Branch, text: string, from: From): { length: num
   }
 }
 
-/** The way on behind a line end, an escape or quotes. */
+/** Continues after a line end, an escape or quotes. */
 function edgeBehind(branch: Branch, text: string, { at, from }: { at: number; from: From }): Edge | undefined {
   const next = skipBreak(text, at);
   if (next > at) {
@@ -132,7 +132,7 @@ function edgeBehind(branch: Branch, text: string, { at, from }: { at: number; fr
   return undefined;
 }
 
-/** What may become a line end or an escape, at the end of the text. */
+/** The end of the text may become a line end or an escape. */
 function isHalf(text: string, at: number, { isEscaped }: From): boolean {
   const next = skipBreak(text, at);
   if (next > at) return skipSign(text, next) >= text.length;
@@ -143,7 +143,7 @@ function isHalf(text: string, at: number, { isEscaped }: From): boolean {
 const CUT = -1;
 const OTHER = -2;
 
-/** Where a label ends that stands at `start`, perhaps broken over lines or escaped; `CUT` where the text ends first. */
+/** Where a label at `start` ends, possibly wrapped over lines or escaped; `CUT` if the text ends first. */
 function labelEnd(text: string, start: number, { label, from }: { label: string; from: From }): number {
   if (text.startsWith(label, start)) return start + label.length;
   let at = start;
@@ -158,7 +158,7 @@ function labelEnd(text: string, start: number, { label, from }: { label: string;
     if (at - from.start < from.plain) return OTHER;
     const next = skipBreak(text, at);
     if (next > at) {
-      // Where words are wrapped the line end stands for the blank.
+      // Where words are wrapped, the line end replaces the space.
       if (label[i] === " " && /[\r\n]/.test(text.slice(at, next))) i++;
       const signed = skipSign(text, next);
       const isOwn = text[next] === label[i] && (text[signed] !== label[i] || label[i + 1] === label[i]);

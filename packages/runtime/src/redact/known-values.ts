@@ -5,32 +5,32 @@ import { buildTree, longestAt } from "./known-tree.ts";
 import type { Branch } from "./known-tree.ts";
 import type { View } from "./view.ts";
 
-/** Secrets that are known by their value, compiled to be found in one pass, however many there are. */
+/** Secrets known by value, compiled so that any number of them is found in one pass. */
 export interface KnownValues {
   /**
-   * Appends the places of known values from `from` on. Returns up to where that is settled: in a text that may go on,
-   * the place where a value may have begun.
+   * Appends the positions of known values from `from` on. Returns up to where that is settled: in a text that may
+   * continue, the position where a value may have begun.
    */
   find(view: View, from: number, spans: Span[]): number;
-  /** The length of the longest one that stands at a place, however it is escaped or quoted; 0 for none. */
+  /** The length of the longest one at a position, in any escaped or quoted form; 0 for none. */
   lengthAt(view: View, start: number): number;
 }
 
-/** Shorter ones would be found in every other word. */
+/** Shorter ones would match in every other word. */
 const SHORTEST = 6;
 const SHORTEST_NUMBER = 8;
 /** A longer form is matched in pieces of this length, so that a stream holds back no more. */
 const PIECE = 4096;
 const SHORTEST_LINE = 16;
 
-/** Values that variables named like secrets have, and that are words of ordinary text. */
+/** Values of variables with secret names that are also ordinary words. */
 const COMMON = new Set(
   `admin changeit changeme database default development disabled enabled example github localhost master mysql
   password passwd postgres postgresql private production public readonly required sandbox secret secrets staging string
   testing undefined username 127.0.0.1 0.0.0.0`.split(/\s+/),
 );
 
-/** Undefined when no value is worth looking for. */
+/** Undefined if no value is worth searching for. */
 export function compileKnown(values: Iterable<string>): KnownValues | undefined {
   const plain = new Set<string>();
   const forms = new Set<string>();
@@ -59,7 +59,7 @@ function isWorthFinding(value: string): boolean {
   return !REDACTION_MARKER.includes(text) && !text.includes(REDACTION_MARKER);
 }
 
-/** The ways a value is written: plain, inside JSON (twice), in an address, quoted, in base64 at any offset, in hex, line by line. */
+/** The ways to write a value: plain, in JSON (twice), in a URL, quoted, base64 at any offset, hex, line by line. */
 function formsOf(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const url = encodeURIComponent(value);
@@ -73,14 +73,14 @@ function formsOf(value: string): readonly string[] {
     url.replaceAll(/%[0-9A-F]{2}/g, (each) => each.toLowerCase()),
     ...quotedForms(value, json),
     ...base64Forms(value),
-    // Encoded twice, where the value begins what is encoded.
+    // Encoded twice, if the value is at the start of the encoded text.
     ...base64Forms(encodeBase64(value)),
     ...hexForms(value),
     ...(lines.length > 1 ? lines : []),
   ];
 }
 
-/** As other programs escape it: slashes in JSON, words of the shell as `printf %q` and single quotes have them, HTML. */
+/** Escaped by other programs: slashes in JSON, shell words as printed by `printf %q` or in single quotes, HTML. */
 function quotedForms(value: string, json: string): readonly string[] {
   return [
     json.replaceAll("/", "\\/"),
@@ -92,8 +92,8 @@ function quotedForms(value: string, json: string): readonly string[] {
 }
 
 /**
- * Base64 of the value wherever it lies in a longer text: three offsets. The first and last characters mix with the
- * neighbours and are left out.
+ * Base64 of the value inside a longer text: three offsets. The first and last characters depend on the neighbors and
+ * are omitted.
  */
 function base64Forms(value: string): readonly string[] {
   const bytes = bytesOf(value);
@@ -114,7 +114,7 @@ function encodeBase64(value: string): string {
   return btoa(bytesOf(value));
 }
 
-/** Hex, in both cases, run together or as dumps and escapes separate it. */
+/** Hex, in both cases, contiguous or separated as in dumps and escapes. */
 function hexForms(value: string): readonly string[] {
   const bytes = Array.from(new TextEncoder().encode(value), (byte) => byte.toString(16).padStart(2, "0"));
   const forms = ["", " ", ":", "-", ", 0x", ",0x"].map((sign) => bytes.join(sign));
@@ -123,7 +123,7 @@ function hexForms(value: string): readonly string[] {
   return [...lower, ...lower.map((form) => form.toUpperCase().replaceAll("X", "x"))];
 }
 
-/** As `xxd` has them: two and two. */
+/** In pairs of bytes, as `xxd` prints them. */
 function inPairs(bytes: readonly string[], offset: number): string {
   return bytes.map((byte, index) => ((index + offset) % 2 === 0 && index > 0 ? ` ${byte}` : byte)).join("");
 }
@@ -135,7 +135,7 @@ function piecesOf(form: string): readonly string[] {
   return [...pieces, form.slice(-PIECE)];
 }
 
-/** The first four characters of each form, hashed: most places in a text are ruled out by one lookup. */
+/** The first four characters of each form, hashed: one lookup rules out most positions. */
 const HASHED = NOTICED;
 const HASH_MASK = 0xffff;
 
@@ -151,7 +151,7 @@ function markStarts(forms: Iterable<string>): Uint8Array {
 
 interface Search {
   readonly forms: Branch;
-  /** As they are: these are found with escapes and quotes within too. */
+  /** Verbatim values: these are found with escapes and quotes inside too. */
   readonly values: Branch;
   readonly starts: Uint8Array;
   readonly spans: Span[];
@@ -167,7 +167,7 @@ function findAll(view: View, from: number, search: Search): number {
     if (starts[hash] === 0 || start < from) continue;
     const { length, isCut } = lookAt(search, text, start);
     if (length > 0) spans.push({ start, end: start + length });
-    // A longer value may still come of it.
+    // It may become a longer value.
     if (isCut && !final) return start;
   }
   if (final) return text.length;

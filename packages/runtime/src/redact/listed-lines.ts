@@ -3,22 +3,22 @@ import type { Span } from "./find-shape.ts";
 import { codeAt } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** A longer line is not one of a listing. Two of them are within what a stream keeps. */
+/** A longer line is not one of a listing. A stream keeps at least two of them. */
 export const LONGEST_FRAMED = 240;
-/** Shorter words are not looked at, unless they go on with a key. */
+/** Shorter words are skipped, unless they continue a key. */
 export const LEAST = 32;
 const LONGEST_BODY = 80;
-/** With what may touch it: the letter of a written line end, the sign of a diff. */
+/** With adjacent characters: the letter of a written-out line end, the sign of a diff. */
 const LONGEST_RUN = LONGEST_BODY + 4;
 
 const WORDS = /[A-Za-z0-9+/]{4,}={0,2}/g;
 const COLOURS = /\x1b\[[\d;?]{0,16}[A-Za-z]/g;
 const LINE_END = /[\r\n]|\\[nr]/;
 
-/** A line as it is shown: without colours. */
+/** A line as displayed: without colors. */
 export interface Line extends Span {
   readonly text: string;
-  /** Where each character of `text` stands; undefined where nothing was removed. */
+  /** The position of each character of `text`; undefined if nothing was removed. */
   readonly places: readonly number[] | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface Framed {
   readonly body: Body;
 }
 
-/** Small letters, capitals, digits and signs, as bits. */
+/** Lower case, upper case, digits and signs, as bits. */
 const KINDS = kindsOf(["a-z", "A-Z", "0-9", "+/"]);
 
 function kindsOf(kinds: readonly string[]): Uint8Array {
@@ -45,9 +45,9 @@ function kindsOf(kinds: readonly string[]): Uint8Array {
 }
 
 interface Mix {
-  /** How often a character is of another kind than the one before. In random base64 two of three are. */
+  /** How often the kind of character changes. In random base64, two times in three. */
   readonly changes: number;
-  /** The bits of all kinds in it. */
+  /** The bits of all kinds it contains. */
   readonly kinds: number;
 }
 
@@ -70,8 +70,8 @@ function isMixed(kinds: number): boolean {
 }
 
 /**
- * Whether the line that ends at a place may have a word that is a line of a key. Nearly all lines have none: the search
- * goes on from where it was for the line before, and reads one of 32 characters.
+ * Whether the line ending at a position may contain a word that is a line of a key. Nearly all lines do not: the search
+ * continues from the line before, and reads one of 32 characters.
  */
 export function mayHoldBody(view: View, lineEnd: number): boolean {
   const { text, search } = view;
@@ -93,7 +93,7 @@ function indexOrEnd(text: string, word: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
-/** Where the next word begins that may be a line of a key, or the end of the text. */
+/** The start of the next word that may be a line of a key, or the end of the text. */
 function nextWord(text: string, from: number): number {
   let done = from;
   for (let at = from + LEAST - 1; at < text.length; at += LEAST) {
@@ -131,7 +131,7 @@ export function longestBody(line: Line): Body | undefined {
   return longest;
 }
 
-/** A line of base64 and nothing else, as wide as in mail. Where it is one of a key, its last line says so. */
+/** A line of only base64, as wide as in mail. If it belongs to a key, the key's last line shows it. */
 function isMailLine(text: string, start: number, end: number): boolean {
   if (end - start !== 72 && end - start !== 76) return false;
   return (
@@ -139,7 +139,7 @@ function isMailLine(text: string, start: number, end: number): boolean {
   );
 }
 
-/** The line that ends at a place, from a limit on; undefined for one that is too long. */
+/** The line that ends at a position, from a limit on; undefined if it is too long. */
 export function lineBefore(text: string, lineEnd: number, limit = 0): Line | undefined {
   let start = lineEnd;
   while (start > limit && !isLineEnd(text, start - 1)) {
@@ -182,7 +182,7 @@ export function spanOf({ start, places }: Line, { column, text }: Body): Span {
 
 export function bodiesOf({ text }: Line): readonly Body[] {
   return Array.from(text.matchAll(WORDS), ({ index, 0: word }) => {
-    // The signs of a diff, before a line and around a word of it.
+    // Diff signs, before a line and around a word of it.
     const isAdded = word.startsWith("+") && (word.length === 65 || word.length === 71) && isBlank(text, index);
     const isWord = word.startsWith("+") && text[index - 1] === "{";
     const end = isWord && word.endsWith("+") && text[index + word.length] === "}" ? -1 : undefined;
@@ -194,25 +194,25 @@ function isBlank(text: string, end: number): boolean {
   return text.slice(0, end).trim() === "";
 }
 
-/** Not a part of a token or an address. */
+/** Not a part of a token or a URL. */
 const PART = /[_%.~]$|[A-Za-z]-$/;
-/** Before a sum, which is as wide as a line of a key for SHA-384, and before what XML signs with. */
+/** Before a hash (SHA-384 is as wide as a line of a key) and in XML signatures. */
 const PUBLIC =
   /(?:sha|md)[-_]?\d{1,3}[-_:= ]{1,2}$|sha[-_]?384|(?:certificate|signaturevalue|digestvalue|modulus)\b[^<>]{0,99}>$/i;
 
-/** A word of its own, and not a sum or a public key. */
+/** A separate word that is not a hash or a public key. */
 export function isAlone(line: Line, body: Body): boolean {
   if (body.text.length > LONGEST_BODY || !isMixed(mixOf(body.text).kinds) || body.text.startsWith("AAAA")) return false;
   const before = line.text.slice(0, body.column);
   return !PART.test(before.slice(-2)) && !PUBLIC.test(before) && isOver(line, body);
 }
 
-/** Whether the word does not go on with signs that base64 does not have. */
+/** Whether the word is not followed by signs outside base64. */
 export function isOver({ text }: Line, { column, text: body }: Body): boolean {
   return !/^[-_%.~]/.test(text.slice(column + body.length, column + body.length + 1));
 }
 
-/** Whether the same follows two words, up to blanks and numbers. */
+/** Whether the same text follows two words, ignoring spaces and numbers. */
 function restLike(line: Line, body: Body, next: Line, other: Body): boolean {
   const rest = frameOf(line.text.slice(body.column + body.text.length));
   return frameOf(next.text.slice(other.column + other.text.length)).trim() === rest.trim();
@@ -223,7 +223,7 @@ export function frameOf(prefix: string): string {
   return prefix.replaceAll(/\d+/g, "0").replaceAll(/\s+/g, " ");
 }
 
-/** What stands in a line where the body stands in the line before: in its column, or behind the same. */
+/** The part of a line at the body's position in the line before: same column, or after the same text. */
 export function bodyLike({ line, body }: Framed, next: Line): Body | undefined {
   const bodies = bodiesOf(next);
   const inColumn = bodies.find(({ column }) => column === body.column);
@@ -235,12 +235,12 @@ export function bodyLike({ line, body }: Framed, next: Line): Body | undefined {
   return bodies.find(({ column }) => frameOf(next.text.slice(0, column)) === frame);
 }
 
-/** Base64, and no word. */
+/** Base64, and not a word. */
 export function isBase64(text: string): boolean {
   return text.length <= LONGEST_BODY && /=|\d|[+/]|[a-z][A-Z]/.test(text);
 }
 
-/** The next line that has letters or digits; undefined where there is none near. */
+/** The next line that has letters or digits; undefined if there is none nearby. */
 export function lineAfter(view: View, from: number): Line | undefined {
   const { text } = view;
   let start = from;

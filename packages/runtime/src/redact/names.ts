@@ -1,16 +1,16 @@
-/** What a secret's name says it is. */
+/** The kind of secret that a name denotes. */
 export type Noun = "password" | "secret" | "token" | "key" | "credential" | "auth" | "authorization";
 
-/** What a name claims of its value. */
+/** A name's claim about its value. */
 export interface Claim {
   readonly noun: Noun;
   /**
-   * any: whatever value is no placeholder, reference or code is a secret.
-   * assigned: the same where it is set as in an environment, `NAME=value`; elsewhere only what is no word.
-   * random: only a value that looks like nothing else.
+   * any: every value is a secret, unless it is a placeholder, a reference or code.
+   * assigned: the same if set as in an environment, `NAME=value`; elsewhere only values that are not words.
+   * random: only values that look random.
    */
   readonly strength: "any" | "assigned" | "random";
-  /** Written in capitals, as variables of the environment are. */
+  /** In capitals, like environment variables. */
   readonly isUpper: boolean;
   /** A number under this name is a count, never a secret. */
   readonly isPlural: boolean;
@@ -28,7 +28,7 @@ const NOUNS = new Map<string, Noun>([
   ["密码", "password"], ["口令", "password"], ["密钥", "secret"], ["令牌", "token"],
 ]);
 
-/** Names run together. The first group is the noun. */
+/** Compound names. The first group is the noun. */
 const RUN_TOGETHER: readonly (readonly [RegExp, Noun])[] = [
   [/^[a-z]*(?:password|passwd|passphrase)s?$/, "password"],
   [
@@ -43,7 +43,7 @@ const RUN_TOGETHER: readonly (readonly [RegExp, Noun])[] = [
   ],
 ];
 
-/** Kinds of key that are secret. The names of services among them stand for their API keys. */
+/** Kinds of key that are secret. A service's name among them stands for its API key. */
 const SECRET_KEYS = words(`
   access account admin aes algolia anthropic api app application auth aws azure bot cipher claude client cloudflare
   cohere connection consumer crypto datadog decrypt decryption deepseek deploy encrypt encryption firebase gemini
@@ -52,12 +52,12 @@ const SECRET_KEYS = words(`
   server service session shared sign signature signing ssh ssl stripe subscription supabase tavily tls twilio webhook
   wep wpa`);
 
-/** Kinds of key that name a thing and open nothing. */
+/** Kinds of key that name things and grant no access. */
 const PLAIN_KEYS = words(`
   any arrow cache composite dedup dedupe foreign hash hot i18n idempotency index lookup object partition primary pub
   public publishable range row shift shortcut site socket sort translation unique`);
 
-/** The same as a rule. In capitals, as a variable of the environment, or with a random value, they may be secret. */
+/** Like `PLAIN_KEYS` as a rule. In capitals, as an environment variable, or with a random value, they may be secret. */
 const CODE_KEYS = words(`
   alternate answer attr attribute base block bucket candidate category child class cluster col collection column
   company config context cookie ctrl current custom customer data date default dict dispatch duplicate edge element
@@ -75,7 +75,7 @@ const COUNTED_TOKENS = words(`
   cached completion context estimated generated input max maximum min n num output per prompt reasoning remaining
   reserved thinking total used`);
 
-/** Tokens of a text, cursors and colours, in source code. */
+/** Tokens of a text, cursors and colors, in source code. */
 const CODE_TOKENS = words(`
   bos cancel cancellation class cls color comment continuation css current cursor delim delimiter design end eof eos
   expected first generation identifier image invalid keyword last lex lexer literal lookahead mask new next number
@@ -84,7 +84,7 @@ const CODE_TOKENS = words(`
 
 const CODE_SECRETS = words("existing pull image tls");
 
-/** After one of these words a name no longer names the secret, but something about it: TOKEN_URL, password_length. */
+/** After one of these words a name denotes a property of the secret: TOKEN_URL, password_length. */
 const PLAIN_ENDINGS = words(`
   age alg algo algorithm arg args arn attempts bits budget bytes callback cert count counter created css csv date days
   dir directory disabled doc docs duration enabled encoding endpoint env error errors exists exp expiration expired
@@ -98,7 +98,7 @@ const PLAIN_ENDINGS = words(`
   template time timeout timestamp title ts ttl txt type types uri uris url urls usage used username uuid valid
   validation version versions visibility visible volume width window xml yaml yml`);
 
-/** Words after the noun that leave it what it is: API_KEY_PROD, password2. */
+/** Words after the noun that do not change its meaning: API_KEY_PROD, password2. */
 const NEUTRAL_ENDINGS = words(`
   admin alt app b64 backup base base64 bot ci current db default dev development encoded encrypted live local main
   master new old plain plaintext prev previous primary prod production qa raw root sandbox secondary stage staging str
@@ -111,11 +111,11 @@ const VERBS = words(`
   match missing must need needs no on open parse print prompt read refresh remove render request require reset resolve
   retrieve revoke rotate save send set should show skip store test toggle update use validate verify with wrong`);
 
-/** The same few names come again and again. */
+/** The same few names occur repeatedly. */
 const seen = new Map<string, Claim | undefined>();
 const MAX_SEEN = 1000;
 
-/** Whether a name is that of a secret, and how sure that is. */
+/** Whether a name is that of a secret, and how certain that is. */
 export function claimOf(name: string): Claim | undefined {
   if (seen.has(name)) return seen.get(name);
   const claim = judgeName(name);
@@ -137,7 +137,7 @@ function judgeName(name: string): Claim | undefined {
   if (endings.some((each) => PLAIN_ENDINGS.has(each)) || isPlain(noun, kind, isUpper)) return undefined;
   if (own === "pat" && (kind === "" || !isUpper)) return undefined;
   const isSureKey = noun !== "key" || !NOUNS.has(own) || SECRET_KEYS.has(kind);
-  // `key` and `item.key` name anything.
+  // `key` and `item.key` can name anything.
   if (!isSureKey && (kind === "" || /\.keys?$/i.test(name))) return undefined;
 
   const isPlural = own === "tokens" || own === "keys";
@@ -149,7 +149,7 @@ function judgeName(name: string): Claim | undefined {
   if (!isSureKey && (isPlural || isCamel)) return { ...claim, strength: "random" };
   const isNeutral = endings.every((each) => NEUTRAL_ENDINGS.has(each) || /^\d+$/.test(each));
   if (isNeutral) return { ...claim, strength: isSureKey || isUpper ? "any" : "assigned" };
-  // `password_for_x` is set somewhere; `passwordForX` is mostly code.
+  // `password_for_x` is usually set; `passwordForX` is mostly code.
   return { ...claim, strength: isCamel ? "random" : "assigned" };
 }
 
@@ -159,7 +159,7 @@ export function splitName(name: string): readonly string[] {
   return parts.map((each) => each.toLowerCase());
 }
 
-/** Whether a lower-case word is itself one of those that name secrets: "password", not "mypassword". */
+/** Whether a lower-case word itself names secrets: "password", not "mypassword". */
 export function isNoun(word: string): boolean {
   return NOUNS.has(word);
 }

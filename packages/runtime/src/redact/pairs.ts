@@ -6,7 +6,7 @@ import { isSecretValue } from "./values.ts";
 import { codeAt, codeBefore, leftOf, readingsOf, rightOf, runEnd, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** What may stand right behind the word "value" where a value follows. */
+/** Allowed right after the word "value" if a value follows. */
 export const AFTER_VALUE = setOf("\"'\\:= ");
 const SIGNS = setOf(":=");
 const BETWEEN = setOf(" \t\r\n,-");
@@ -14,7 +14,7 @@ const NAME_WORDS = ["name", "key"] as const;
 const MOST_VALUE = 200;
 const MOST_BETWEEN = 60;
 
-/** `"value": "x", "name": "DB_PASSWORD"`: the value of a pair whose name follows. `anchor` is the word "value". */
+/** `"value": "x", "name": "DB_PASSWORD"`: the value of a pair whose name comes second. `anchor` is the word "value". */
 export function findValueBeforeName(view: View, { start, end }: Span): Found | undefined {
   if (isIn(SETS.word, codeBefore(view, start))) return undefined;
   const from = afterSign(view, end);
@@ -35,13 +35,13 @@ export function findValueBeforeName(view: View, { start, end }: Span): Found | u
   return isSecret ? { start: first, end: to } : undefined;
 }
 
-/** Past the quote that ends a name, and the sign and blanks behind it. */
+/** Skips the quote that ends a name, and the sign and spaces after it. */
 function afterSign(view: View, at: number): number | undefined {
   const sign = skipBlanks(view, pastQuote(view, at), 4);
   return isIn(SIGNS, codeAt(view, sign)) ? skipBlanks(view, sign + 1, 4) : undefined;
 }
 
-/** Past a quote, with the backslashes that nesting puts before it. */
+/** Skips a quote, with the backslashes of nesting before it. */
 function pastQuote(view: View, at: number): number {
   let end = at;
   while (end - at < 8 && codeAt(view, end) === CODE.backslash) end++;
@@ -72,13 +72,13 @@ function nameAt(view: View, at: number): string | undefined {
   return end === start ? undefined : view.text.slice(start, end);
 }
 
-/** The private members of a JSON Web Key (RFC 7518), and how long each is at least. */
+/** The private members of a JSON Web Key (RFC 7518), with the minimum length of each. */
 // oxfmt-ignore
 const KEY_MEMBERS: ReadonlyMap<string, number> = new Map([["d", 40], ["p", 80], ["q", 80], ["dp", 80], ["dq", 80], ["qi", 80], ["k", 16]]);
-/** How far from the member the type of the key is looked for. */
+/** How far from the member the type of the key may be. */
 const MEMBER_REACH = 240;
 
-/** As they stand in JSON, and in JSON within a string. */
+/** As written in JSON, and in JSON within a string. */
 export const MEMBER_WORDS: readonly string[] = [...KEY_MEMBERS.keys()].flatMap((each) => [
   `"${each}"`,
   `\\"${each}\\"`,
@@ -100,7 +100,7 @@ export function findKeyMember(view: View, { start, end }: Span): Found | undefin
   const stop = runEnd(view, from, { of: SETS.url64, window: least });
   if (stop - from < least) return undefined;
   const text = view.text.slice(from, stop);
-  // The symmetric key may be short, and its name stands for other things too.
+  // The symmetric key may be short, and its name is also used for other things.
   const isKey = name === "k" ? hasKeyType(view, start, stop) : isMixed(text);
   return isKey ? { start: from, end: stop, tail: { kind: "run", set: SETS.url64 } } : undefined;
 }
@@ -111,7 +111,7 @@ function isMixed(text: string): boolean {
 
 const SYMMETRIC = /"kty\\*":\s?\\*"oct/;
 
-/** Whether the object says that it is a symmetric key. */
+/** Whether the object declares a symmetric key. */
 function hasKeyType(view: View, start: number, end: number): boolean {
   return SYMMETRIC.test(leftOf(view, start, MEMBER_REACH)) || SYMMETRIC.test(rightOf(view, end, MEMBER_REACH));
 }

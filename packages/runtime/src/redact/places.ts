@@ -4,32 +4,32 @@ import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runEnd, runStart, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** A name as it stands in the text, with the word in it that was noticed. */
+/** A name in the text, with the word in it that was matched. */
 export interface Name extends Span {
   readonly text: string;
-  /** How many dashes stand before it: `--token`. */
+  /** The number of dashes before it: `--token`. */
   readonly dashes: number;
 }
 
-/** Where the value of a name stands, and what leads to it. */
+/** Where the value of a name is, and how it is written. */
 export interface Place {
   readonly at: number;
   readonly sign: "=" | ":" | "flag";
   readonly isSpaced: boolean;
   readonly isNameQuoted: boolean;
-  /** Compared, not set: `token === "("` is a parser. */
+  /** A comparison, not an assignment: `token === "("` is a parser. */
   readonly isCompared?: boolean;
-  /** The next cell of a table, or a constant of C: it may as well describe the value. */
+  /** The next cell of a table, or a C constant: it may also describe the value. */
   readonly isCell?: boolean;
-  /** Without quotes it is no value: `'password' => 'x'`, against an arrow function. */
+  /** Only a value if quoted: `'password' => 'x'`, unlike an arrow function. */
   readonly mustQuote?: boolean;
-  /** The text of an XML element: it ends at "<". */
+  /** The text of an XML element, which ends at "<". */
   readonly isElement?: boolean;
   /** The sign is written %3D or %3A. */
   readonly isEncoded?: boolean;
 }
 
-/** Names are not longer than this on either side of the noticed word. */
+/** Names extend at most this far on either side of the matched word. */
 const NAME_REACH = 64;
 
 export function nameAround(view: View, anchor: Span): Name | undefined {
@@ -37,7 +37,7 @@ export function nameAround(view: View, anchor: Span): Name | undefined {
   let end = runEnd(view, anchor.end, reach);
   if (end - anchor.end === NAME_REACH) return undefined;
   let start = runStart(view, anchor.start, reach);
-  // What a redaction cut off in a decoded text: see codeBefore.
+  // The rest of a name that was redacted in a decoded text: see codeBefore.
   if (view.isDecoded && start <= view.floor) return undefined;
   while (end > anchor.end && !isIn(SETS.word, view.text.charCodeAt(end - 1))) end--;
   start += foreignStart(view, start, anchor.start);
@@ -48,7 +48,7 @@ export function nameAround(view: View, anchor: Span): Name | undefined {
 
 const FOREIGN_ENDS = setOf("\\[;");
 
-/** How much of what looks like the name belongs to another notation: `\n`, `\u0022`, a terminal's colour. */
+/** How much of the apparent name belongs to another notation: `\n`, `\u0022`, a terminal color. */
 function foreignStart(view: View, start: number, noun: number): number {
   if (!isIn(FOREIGN_ENDS, codeBefore(view, start))) return 0;
   const left = leftOf(view, start, 14);
@@ -61,7 +61,7 @@ function countDashes(view: View, start: number, first: number): number {
   return view.text.slice(start, first) === "-".repeat(first - start) ? first - start : 0;
 }
 
-/** Finds the value's place by what follows the name, trying one way of writing after the other. */
+/** Finds the value by the text after the name, trying one notation after the other. */
 export function placeOf(view: View, name: Name): Place | undefined {
   const closing = closingQuoteEnd(view, name.end);
   const isNameQuoted = closing > name.end;
@@ -85,7 +85,7 @@ export function placeOf(view: View, name: Name): Place | undefined {
   );
 }
 
-/** Past a closing quote, with the backslashes that nesting puts before it. */
+/** Skips a closing quote, with the backslashes of nesting before it. */
 function closingQuoteEnd(view: View, at: number): number {
   let end = at;
   while (end - at < 16 && codeAt(view, end) === CODE.backslash) end++;
@@ -94,7 +94,7 @@ function closingQuoteEnd(view: View, at: number): number {
   return at;
 }
 
-/** Past `]` of `config["password"]`, `[]` and `[64]` of an array in C. */
+/** Skips `]` of `config["password"]`, and `[]` and `[64]` of a C array. */
 function skipIndex(view: View, at: number, isNameQuoted: boolean): number {
   const code = codeAt(view, at);
   if (code === CODE.closeBracket && isNameQuoted) {
@@ -104,7 +104,7 @@ function skipIndex(view: View, at: number, isNameQuoted: boolean): number {
   return at + (/^\[\d{0,6}\]/.exec(restOfLine(view, at, 8))?.[0].length ?? 0);
 }
 
-/** Past a terminal's colours, and the two stars of bold text. */
+/** Skips terminal colors, and the two asterisks of bold text. */
 function skipDecoration(view: View, at: number): number {
   const code = codeAt(view, at);
   if (code !== CODE.escape && code !== CODE.star) return at;
@@ -136,7 +136,7 @@ function signAt(view: View, at: number): Sign | undefined {
   return found?.[1] === undefined ? undefined : { ...found[1], end: at + found[0].length };
 }
 
-/** Past blanks; onto the next line only where a quoted value waits there. */
+/** Skips spaces; continues on the next line only if a quoted value is there. */
 function valueStart(view: View, at: number): number | undefined {
   const start = skipBlanks(view, skipDecoration(view, at));
   const decorated = skipDecoration(view, start);
@@ -149,7 +149,7 @@ function valueStart(view: View, at: number): number | undefined {
   return match === null ? undefined : decorated + match[0].length;
 }
 
-/** Past the anchor of YAML: `password: &pw x`. `&mut T` is a type, as is what an "=" follows. */
+/** Skips a YAML anchor: `password: &pw x`. `&mut T` is a type, and so is a name followed by "=". */
 function skipAnchor(view: View, at: number): number {
   if (codeAt(view, at) !== CODE.ampersand) return at;
   const anchor =
@@ -218,7 +218,7 @@ function callPlace(view: View, name: Name, at: number): Place | undefined {
   return isSetter ? { at: at + 1, sign: "=", isSpaced: false, isNameQuoted: false } : undefined;
 }
 
-/** Words after which a name and its value follow with nothing but a blank between. */
+/** Words followed by a name and its value, with only a space between. */
 const SETS_BY_BLANK =
   /(?:^|[\s;&|"'`(])(?:ENV|ARG|setenv|SetEnv|setx|fastcgi_param|config(?:ure)?(?: --?\w{1,12}){0,2}(?: set)?|config (?:create|update)(?: [^\s;|&]{1,40}){2,8}|set -\w{1,3})[ \t]+["']?(?:\/\/[\w./-]{1,60}:)?$/;
 const IN_NETRC = /(?:login|machine|account)\s+\S{1,64}\s+$/;

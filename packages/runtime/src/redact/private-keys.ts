@@ -3,14 +3,14 @@ import { rightOf } from "./view.ts";
 import type { View } from "./view.ts";
 import { keepPublicBlock } from "./key-lines.ts";
 
-/** The longest private key: 16,384 bits of RSA are 13 kB, a PGP key ring more. Without an end by then it has none. */
+/** The longest private key: a 16,384-bit RSA key is 13 kB, a PGP key ring is larger. Beyond this no end is expected. */
 const KEY_WINDOW = 65_536;
 
 const BEGIN = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 const OTHER_BEGIN = /^-----BEGIN [A-Z0-9 ]{1,50}-----/;
 const END = /^-----END [A-Z0-9 ]{0,40}-{0,5}/;
 
-/** A private key in PEM, OpenSSH or PGP form, from its first line to its last; without one, to the end of its body. */
+/** A private key in PEM, OpenSSH or PGP form, from its first line to its last, or to the end of its body. */
 export function findPrivateKey(view: View, { start }: Span): Found | undefined {
   const header = BEGIN.exec(rightOf(view, start, 80));
   if (header === null) {
@@ -19,7 +19,7 @@ export function findPrivateKey(view: View, { start }: Span): Found | undefined {
   }
   const bodyStart = start + header[0].length;
   const window = view.text.slice(bodyStart, bodyStart + KEY_WINDOW);
-  // The end of the next block is not the end of this one. Looking no further also keeps many headers cheap.
+  // The end of the next block is not the end of this one. Stopping there also keeps many headers cheap.
   const next = window.indexOf("-----BEGIN ");
   const body = next < 0 ? window : window.slice(0, next);
   const footer = body.indexOf("-----END ");
@@ -31,7 +31,7 @@ export function findPrivateKey(view: View, { start }: Span): Found | undefined {
   return { start, end: bodyStart, tail: { kind: "key-body" } };
 }
 
-/** The private half of a PuTTY key: `Private-Lines: 14` and so many lines of base64. */
+/** The private half of a PuTTY key: `Private-Lines: 14` and as many lines of base64. */
 export function findPuttyKey(view: View, { end }: Span): Found | undefined {
   const count = /^:[ \t]{0,4}\d{1,3}(?:\r?\n|\\{1,4}r?\\{0,4}n)/.exec(rightOf(view, end, 24));
   if (count === null) return undefined;

@@ -1,19 +1,19 @@
-/** Where a program takes a secret on its command line. */
+/** Where a program accepts a secret on its command line. */
 export interface ProgramOption {
   /** Names of programs, without their folder. */
   readonly programs: readonly string[];
-  /** Only after this word, as in `docker login`. */
+  /** Only after this subcommand, as in `docker login`. */
   readonly command?: string;
-  /** Only where some option matches: `htpasswd -b`. */
+  /** Only if an option matches: `htpasswd -b`. */
   readonly when?: RegExp;
   /**
-   * Options whose value is the secret. `-p` and `--pass` take the next word, or what follows an "="; `-p*` takes the
-   * rest of its own word; `~p` either, perhaps after other letters: `-sSp x`. None: it is a word of its own, by `place`.
+   * Options whose value is the secret. `-p` and `--pass` take the next word, or the text after "="; `-p*` takes the
+   * rest of its own word; `~p` either, possibly after other letters: `-sSp x`. None: a separate word, by `place`.
    */
   readonly options: readonly string[];
-  /** Of words that are neither options nor the command: which one is the secret. */
+  /** Selects the secret among the words that are neither options nor the command. */
   readonly place?: "first" | "second" | "last" | "each";
-  /** The secret is what follows this in the value: `user:password`. */
+  /** The secret is the text after this in the value: `user:password`. */
   readonly after?: string;
 }
 
@@ -24,7 +24,7 @@ function words(list: string): readonly string[] {
 const MYSQL = words(`mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlpump mysqlbinlog mysqlslap mysqlsh
   mariadb mariadb-dump mariadb-admin mycli`);
 
-/** From the manual of each program. Long options that are named like secrets (`--password x`) need no row. */
+/** From each program's manual. Long options named like secrets (`--password x`) need no row. */
 // oxfmt-ignore
 const PROGRAM_OPTIONS: readonly ProgramOption[] = [
   // Databases and queues
@@ -121,7 +121,7 @@ export const ROWS_BY_PROGRAM: ReadonlyMap<string, readonly ProgramOption[]> = ne
 const SHORT = 4;
 const ENGLISH = new Set(["http", "https", "security", "mongo", "vault", "influx", "heroku", "curl", "helm", "crane"]);
 
-/** What is looked for in a text: beginnings of names; those that are also words or parts of words with a blank behind. */
+/** Search words: prefixes of the names; names that are also words or parts of words include a space after them. */
 export const PROGRAM_WORDS: readonly string[] = anchorsOf([...ROWS_BY_PROGRAM.keys()]);
 
 function anchorsOf(programs: readonly string[]): readonly string[] {

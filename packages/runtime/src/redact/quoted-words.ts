@@ -5,23 +5,23 @@ import type { Found, Span } from "./find-shape.ts";
 import { codeAt, codeBefore } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** What the shell removes from a word: `gh''p_x`, `"gh"p_x`, `\g\h\p_x` are all the word ghp_x. */
+/** Characters that the shell removes from a word: `gh''p_x`, `"gh"p_x` and `\g\h\p_x` are all the word ghp_x. */
 export const QUOTES_IN_WORDS: readonly string[] = ["'", '"', "\\"];
 
-/** What may follow such a quote within a word. */
+/** Allowed after such a quote within a word. */
 export const AFTER_QUOTE = setOf("A-Za-z0-9_'\"`$\\-");
 
-/** How much of a word is read around a quote. No more than the stream holds back of a word, and a long token after it. */
+/** How much of a word is read around a quote: at most what the stream holds of a word, and a long token. */
 const BEFORE = 80;
 const AFTER = 400;
 const OVERLAP = 100;
-/** No token is shorter, with the quotes in it. */
+/** No token is shorter, including its quotes. */
 const SHORTEST = 18;
 
-/** After a backslash these are line ends, tabs and the like, which are everywhere in source code and JSON. */
+/** After a backslash these are line ends, tabs and the like, which occur everywhere in source code and JSON. */
 const WRITTEN_OUT = setOf("nrtbfvux0");
 
-/** A word of the shell with quotes within it, as the program gets it, to be looked at for tokens. */
+/** A shell word with quotes in it, as the program receives it, to be scanned for tokens. */
 export function findQuotedWord(view: View, { start, end }: Span): Found | undefined {
   if (view.isDecoded) return undefined;
   const known = findKnownAround(view, view.text.charCodeAt(start - 1) === CODE.dollar ? start - 1 : start);
@@ -76,7 +76,7 @@ function unquote({ text, starts, rest, isBehind }: Decoded): Decoded {
   return { text: result, starts: newStarts, rest, isUnquoted: true, isBehind };
 }
 
-/** The places of tokens in the text itself; only those that had a quote within. */
+/** Maps tokens to the original text; only those with a quote inside. */
 export function unquotedSpans({ starts }: Decoded, spans: readonly Span[]): readonly Span[] {
   return spans.flatMap(({ start, end }) => {
     const from = starts[start] ?? 0;

@@ -7,7 +7,7 @@ import type { Place } from "./places.ts";
 import { codeAt, createView, follows, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** How much of a value is read to decide whether it is a secret. Small, since it is read anew for each name. */
+/** At most this much of a value is read to decide whether it is secret. Small: it is read again for each name. */
 const QUOTED_WINDOW = 256;
 const WORD_WINDOW = 128;
 
@@ -16,7 +16,7 @@ export interface Opening {
   readonly tail: Tail;
 }
 
-/** Where a quoted value begins, inside its quotes, with the letters that Python, C# and SQL put before them. */
+/** Where a quoted value begins, inside its quotes, including the prefix letters of Python, C# and SQL. */
 export function openingQuote(view: View, { at, isElement }: Place): Opening | undefined {
   if (isElement === true) return { at, tail: { kind: "quoted", quote: CODE.less, backslashes: 0 } };
   let start = at;
@@ -34,23 +34,23 @@ export function openingQuote(view: View, { at, isElement }: Place): Opening | un
   return { at: quoteAt + 1, tail: { kind: "quoted", quote, backslashes: quoteAt - start } };
 }
 
-/** Where the value was redacted before: nothing to find, and reading goes on behind it as it did then. */
+/** A value that was redacted before: nothing to find, and reading continues after it as it did then. */
 export function skipRedacted(view: View, at: number): Found | undefined {
   if (!follows(view, at, REDACTION_MARKER)) return undefined;
   const end = at + REDACTION_MARKER.length;
   return { start: end, end };
 }
 
-/** A value as far as it was read. With a tail its end was not seen. */
+/** A value as far as it was read. With a tail, its end was not reached. */
 interface Reading {
   readonly end: number;
   readonly tail?: Tail;
 }
 
-/** What it takes beyond the last character read to see whether a word ends there. */
+/** How many characters after the last one are needed to see whether a word ends there. */
 const MARGIN = 64;
 
-/** Reads a value as far as deciding takes. The tail is left out once its end was seen. */
+/** Reads as much of a value as deciding needs. No tail if its end was reached. */
 export function readTo(view: View, at: number, tail: Tail): Reading {
   const limit = pastMarker(view, at + (tail.kind === "word" ? WORD_WINDOW : QUOTED_WINDOW));
   const isCut = limit + MARGIN < view.text.length;
@@ -62,14 +62,14 @@ export function readTo(view: View, at: number, tail: Tail): Reading {
   return !open && end <= limit ? { end } : { end: Math.min(end, limit), tail };
 }
 
-/** The end of the marker that goes across a place, or the place: half a marker is none. */
+/** The end of the marker that covers `at`, or `at` itself: half a marker does not count. */
 function pastMarker({ text }: View, at: number): number {
   const from = Math.max(0, at - REDACTION_MARKER.length + 1);
   const marker = text.slice(from, at + REDACTION_MARKER.length - 1).indexOf(REDACTION_MARKER);
   return marker < 0 ? at : from + marker + REDACTION_MARKER.length;
 }
 
-/** Where a word ends does not depend on where it was begun to be read, so that reading can go on from there. */
+/** Where a word ends does not depend on where reading began, so reading can continue from there. */
 function readWord(view: View, at: number, { window, tail }: { window: View; tail: Tail & { kind: "word" } }): Extent {
   const { style } = tail;
   const { word } = view;

@@ -10,32 +10,32 @@ import type { StreamRedactor } from "./stream.ts";
 import { createView } from "./view.ts";
 
 interface RedactOptions {
-  /** Secrets known by their value. They are found literally, broken over lines, and as JSON, addresses, base64 and hex write them. */
+  /** Secrets known by value. Found verbatim, wrapped over lines, and encoded for JSON, URLs, base64 and hex. */
   readonly known?: Iterable<string>;
 }
 
 interface Redacted {
   readonly text: string;
-  /** Something was replaced now. Markers that were there before do not count. */
+  /** Something was replaced in this call. Earlier markers do not count. */
   readonly redacted: boolean;
 }
 
-/** What stands right before and after a text in its source. It helps to tell secrets and is not given back. */
+/** The text right before and after, from the source. It helps to recognize secrets and is not returned. */
 interface Around {
   readonly before: string;
   readonly after: string;
 }
 
-/** One set of secrets, compiled once. Everything here is pure, never throws on any text, and takes linear time. */
+/** One set of secrets, compiled once. All methods are pure, never throw on any text, and take linear time. */
 export interface Redactor {
-  /** With `around`, a secret that reaches into the text is found although a part of it is not in the text. */
+  /** With `around`, a secret that extends beyond the text is found although the text has only a part of it. */
   redact(text: string, around?: Around): Redacted;
   /**
-   * The same for JSON data, at any depth: strings, keys, and values that stand under a secret's name. What did not
-   * change is the same reference.
+   * The same for JSON data, at any depth: strings, keys, and values under a secret's name. Unchanged parts keep their
+   * reference.
    */
   redactValue(value: unknown): { readonly value: unknown; readonly redacted: boolean };
-  /** For text that comes in pieces. */
+  /** For text that arrives in chunks. */
   stream(): StreamRedactor;
 }
 
@@ -53,12 +53,12 @@ export function createRedactor({ known = [] }: RedactOptions = {}): Redactor {
   };
 }
 
-/** Replaces every secret in the text by `***REDACTED***`. To redact often, make a redactor. */
+/** Replaces every secret in the text by `***REDACTED***`. To redact repeatedly, create a redactor. */
 export function redact(text: string, options: RedactOptions = {}): Redacted {
   return redactWhole(text, options.known === undefined ? undefined : compileKnown(options.known));
 }
 
-/** A second pass reads what the first one left, as a stream does. Text without a secret is read once. */
+/** A second pass reads the output of the first, as a stream does. Text without a secret is read once. */
 function redactWhole(text: string, known: KnownValues | undefined): Redacted {
   const first = hide(text, findSecrets(text, known));
   if (!first.redacted) return first;
@@ -74,7 +74,7 @@ function redactPart(text: string, { before, after }: Around, known: KnownValues 
   return hide(text, spans);
 }
 
-/** Each line as it is in the text that they make up. */
+/** Each line as redacted in the text that the lines form together. */
 function redactLines(lines: readonly string[], known: KnownValues | undefined): readonly string[] {
   const spans = findInPasses(lines.join("\n"), known);
   if (spans.length === 0) return lines;
@@ -96,7 +96,7 @@ function redactLines(lines: readonly string[], known: KnownValues | undefined): 
   });
 }
 
-/** What `redactWhole` replaces, as places in the text. */
+/** The spans of the text that `redactWhole` replaces. */
 function findInPasses(text: string, known: KnownValues | undefined): readonly Span[] {
   const first = findSecrets(text, known);
   if (first.length === 0) return first;

@@ -21,17 +21,17 @@ import { leftOf, readingsOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
 /**
- * A word that a secret has in it or near it, and the look that is taken where it occurs. Every look is bounded: it
- * reads no more than a few hundred characters, unless it found a secret or began at the start of a run that it read.
+ * A word in or near a secret, and the function that examines each occurrence. Every examination is bounded: it reads at
+ * most a few hundred characters, unless it found a secret or began at the start of a run that it read.
  */
 interface Rule {
   readonly word: string;
   readonly find: (view: View, anchor: Span) => Found | undefined;
-  /** Without this character so far from the word's start, there is no need to look: for words that are everywhere. */
+  /** Requires this character at this offset from the word's start: a fast filter for words that occur everywhere. */
   readonly hint?: { readonly offset: number; readonly code: number };
-  /** Without one of these characters right behind the word there is no need to look: the same. */
+  /** Requires one of these characters right after the word: the same. */
   readonly next?: CharacterSet;
-  /** It knows the secret by its own look, whatever stands around it. */
+  /** Recognizes the secret by its shape alone, whatever surrounds it. */
   readonly isBare?: true;
 }
 
@@ -105,7 +105,7 @@ export const RULES: readonly Rule[] = [
 /** Finds the words of all rules at once. Hits are indices into `RULES`. */
 export const ANCHORS = compileAutomaton(RULES.map((rule) => rule.word));
 
-/** The end of an earlier redaction is a border like the end of one made now. An empty find moves the floor there. */
+/** The end of an earlier redaction is a border like that of a new one. An empty match moves the floor there. */
 function skipMarker(view: View, { end }: Span): Found | undefined {
   // "***REDACTED***REDACTED***" is one marker and some text.
   const isWhole = end - REDACTION_MARKER.length >= view.floor && view.text.endsWith(REDACTION_MARKER, end);

@@ -12,30 +12,30 @@ import { mergeSpans } from "./spans.ts";
 import { createView } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** How far rules got. Before `settled` nothing changes any more, whatever text follows. */
+/** How far rules have read. No later text changes anything before `settled`. */
 interface Progress {
   readonly settled: number;
-  /** The last secret was not over when the text was: it goes on like this. */
+  /** The last secret continued beyond the text: its tail. */
   readonly open: Tail | undefined;
 }
 
-/** No word of a rule is longer than this, together with the part of a secret that may lie before it. */
+/** No word of a rule is longer than this, including the part of a secret that may precede it. */
 const HOLD = 96;
-/** The same for a line of a listing, which may have a line of a key in it. */
+/** The same for a line of a listing, which may contain a line of a key. */
 const HOLD_LINE = 256;
 
-/** What is known before rules look, and what they add to it. */
+/** The state before scanning, extended by what rules find. */
 interface Finds {
   /** Secrets found by rules. */
   readonly spans: Span[];
-  /** Those of them that rules did not read up to: other secrets may stand before them. */
+  /** Those of them that rules did not read up to: other secrets may precede them. */
   readonly beside: Span[];
   readonly known?: { readonly spans: readonly Span[]; /** Up to here they are all found. */ readonly settled: number };
 }
 
 /**
- * Finds secrets from `from` on and appends their places to `spans`, in order. In a text that may go on it stops before
- * what cannot be decided yet. Linear: one step of a table a character, and a bounded look where a word was found.
+ * Finds secrets from `from` on and appends their spans, in order. In a text that may continue it stops before
+ * undecided text. Linear: one table step per character, and one bounded examination per matched word.
  */
 export function scan(view: View, from: number, { spans, beside, known }: Finds): Progress {
   const { text } = view;
@@ -57,7 +57,7 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
     view.floor = Math.max(view.floor, borders.floorAt(at));
     const { plainEnd, listedTo, keyEnd } = view;
     const found = tryRules(view, at, hit);
-    // The first line of a public block that is part of a secret will not be there to begin one.
+    // The first line of a public block that is part of a secret will be redacted, so it cannot begin a block.
     if (borders.hides(at)) {
       view.plainEnd = plainEnd;
       view.listedTo = listedTo;
@@ -66,7 +66,7 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
       changes.push({ at: at - wordLength(hit), plainEnd, listedTo, keyEnd });
     }
     if (view.short || at > limit) {
-      // What is looked at again has to look the same: borders count anew.
+      // Text that is read again must give the same result: borders are reset.
       view.short = false;
       view.floor = floor;
       settled = Math.max(settled, at - HOLD_LINE);
@@ -100,7 +100,7 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
 
 type Known = Readonly<Pick<View, "plainEnd" | "listedTo" | "keyEnd">>;
 
-/** What was known of blocks of base64 before the word that begins at a place changed it. */
+/** The state of base64 blocks before the word that begins at a position changed it. */
 interface Change extends Known {
   readonly at: number;
 }
@@ -109,7 +109,7 @@ function isChanged(view: View, { plainEnd, listedTo, keyEnd }: Known): boolean {
   return view.plainEnd !== plainEnd || view.listedTo !== listedTo || view.keyEnd !== keyEnd;
 }
 
-/** Back to what was known at a place, so that text that is read again from there is read as before. */
+/** Restores the state at a position, so that text read again from there is read as before. */
 function restore(view: View, changes: readonly Change[], settled: number): void {
   const change = changes.find(({ at }) => at >= settled);
   if (change === undefined) return;
@@ -118,7 +118,7 @@ function restore(view: View, changes: readonly Change[], settled: number): void 
   view.keyEnd = change.keyEnd;
 }
 
-/** Of the longest word that was found. */
+/** Of the longest matching word. */
 function wordLength([longest = 0]: readonly number[]): number {
   return RULES[longest]?.word.length ?? 0;
 }
@@ -128,7 +128,7 @@ interface Cursor {
   state: number;
 }
 
-/** Goes on to the end of the next word and gives the rules that have it. A loop of its own, since all text goes through it. */
+/** Advances to the end of the next matching word and returns its rules. A separate loop: all text passes it. */
 function nextHit(text: string, cursor: Cursor): readonly number[] | undefined {
   const { classes, next, firstHit, hits, width } = ANCHORS;
   let { at, state } = cursor;
@@ -142,7 +142,7 @@ function nextHit(text: string, cursor: Cursor): readonly number[] | undefined {
   return undefined;
 }
 
-/** Whether a word of any rule stands in the text. */
+/** Whether the text contains a word of any rule. */
 export function hasAnchor(text: string): boolean {
   return nextHit(text, { at: 0, state: 0 }) !== undefined;
 }
@@ -178,7 +178,7 @@ function tryRules(view: View, end: number, hits: readonly number[]): Found | und
 }
 
 function isHinted({ text, final }: View, at: number, code: number): boolean {
-  // Beyond an end that is not final it cannot be told yet; the rule itself will say so.
+  // Undecided beyond an end that is not final; the rule itself will report that.
   return at < text.length ? text.charCodeAt(at) === code : !final;
 }
 
@@ -191,7 +191,7 @@ function addSpans(spans: Span[], found: Found, { end, floor }: { end: number; fl
 const LONG = 24;
 const LONG_WORD = /^[A-Za-z0-9+/="',;\\]{24}$/;
 
-/** Words have no white space in them, so none is cut after one. What stands before half an end of line is held with it. */
+/** Words contain no white space, so none is cut after one. Text before half a line end is held with it. */
 function lastBorder(text: string): number {
   const limit = Math.max(0, text.length - HOLD);
   let at = text.length;
@@ -201,10 +201,10 @@ function lastBorder(text: string): number {
   return Math.min(at, longWordStart(text));
 }
 
-/** Colours may stand in it. */
+/** It may contain colors. */
 const LONG_WORDS = /(?:[A-Za-z0-9+/](?:\x1b\[[\d;?]{0,16}[A-Za-z]){0,4}){24}/;
 
-/** Where a word begins, in the line that is not over, that may be a line of a key once the line is. */
+/** In an unfinished line: the start of a word that may be a line of a key once the line is complete. */
 function longWordStart(text: string): number {
   const from = Math.max(
     0,

@@ -1,23 +1,23 @@
 import { SETS, setOf } from "./characters.ts";
 import type { CharacterSet } from "./characters.ts";
 
-/** A key or token that can be told by how it begins: a fixed beginning, then so many characters of one set. */
+/** A key or token recognized by its beginning: a fixed prefix, then a number of characters of one set. */
 export interface Shape {
   readonly service: string;
-  /** In the case it is written in. */
+  /** In its original case. */
   readonly prefix: string;
   readonly of: CharacterSet;
-  /** How many characters at least follow the prefix. Less than real ones have, where the prefix alone says enough. */
+  /** Minimum number of characters after the prefix. Fewer than real ones have, if the prefix alone is distinctive. */
   readonly least: number;
-  /** More than this, and it is something else. */
+  /** With more than this, it is something else. */
   readonly most?: number;
-  /** How many follow in a whole one, where that is fixed: then nothing of the next line belongs to it. */
+  /** The number of characters of a complete one, if fixed: then the next line does not belong to it. */
   readonly size?: number;
-  /** The prefix also occurs inside other words and data: no letter or digit may stand before it; no "-" or "_" either. */
+  /** The prefix also occurs in other words and data: no letter or digit may precede it; with "word", no "-" or "_". */
   readonly alone?: "letter" | "word";
-  /** The prefix is the public part, as in an address, and stays. */
+  /** The prefix is public, as in a URL, and is kept. */
   readonly keepPrefix?: true;
-  /** What else must be true of the first 96 characters after the prefix. */
+  /** An additional condition on the first 96 characters after the prefix. */
   readonly check?: RegExp;
 }
 
@@ -28,12 +28,12 @@ const slack = setOf("A-Za-z0-9_.-");
 const signature = setOf("A-Za-z0-9%+/=_-");
 const macaroon = setOf("A-Za-z0-9+/=_,-");
 
-/** A long run of letters and digits, or a shorter one with digits in it: not a name made of words. */
+/** A long run of letters and digits, or a shorter one that contains digits: not a name made of words. */
 const SOLID = /[A-Za-z0-9]{20}|(?=[A-Za-z0-9]{10})\D*\d/;
 const LONG_RUN = /[A-Za-z0-9]{16}/;
 const HAS_DIGIT = /\d/;
 const crypt = setOf("A-Za-z0-9./$=,+");
-/** Salt, with rounds or without, and hash. */
+/** Salt, with or without rounds, and hash. */
 const CRYPT = /^(?:rounds=\d+\$)?[A-Za-z0-9./]{0,16}\$[A-Za-z0-9./]{16}/;
 
 // oxfmt-ignore
@@ -143,7 +143,7 @@ export const SHAPES: readonly Shape[] = [
   { service: "Sentry user token",         prefix: "sntryu_",      of: alphanumeric, least: 32 },
   { service: "1Password service token",   prefix: "ops_eyJ",      of: base64,       least: 40 },
   { service: "1Password secret key",      prefix: "A3-",          of: upper,        least: 30, alone: "word", check: /^[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3}/ },
-  // Hashes of passwords, as in /etc/shadow and .htpasswd: made to be guessed at leisure
+  // Password hashes, as in /etc/shadow and .htpasswd: they can be attacked offline
   { service: "SHA-512 crypt",             prefix: "$6$",          of: crypt,        least: 60, check: CRYPT },
   { service: "SHA-256 crypt",             prefix: "$5$",          of: crypt,        least: 40, check: CRYPT },
   { service: "MD5 crypt",                 prefix: "$1$",          of: crypt,        least: 22, check: CRYPT },
@@ -171,7 +171,7 @@ export const SHAPES: readonly Shape[] = [
   { service: "LangSmith key",             prefix: "lsv2_",        of: word,         least: 30, alone: "word" },
   { service: "Pinecone key",              prefix: "pcsk_",        of: word,         least: 40 },
   { service: "Jina key",                  prefix: "jina_",        of: url64,        least: 40, check: LONG_RUN },
-  // Messages and mail
+  // Messaging and mail
   { service: "Slack bot token",           prefix: "xoxb-",        of: slack,        least: 10 },
   { service: "Slack user token",          prefix: "xoxp-",        of: slack,        least: 10 },
   { service: "Slack workspace token",     prefix: "xoxa-",        of: slack,        least: 10 },
@@ -194,7 +194,7 @@ export const SHAPES: readonly Shape[] = [
   { service: "Resend key",                prefix: "re_",          of: word,         least: 24, alone: "word", check: /^[A-Za-z0-9]{6,12}_[A-Za-z0-9]{16,}/ },
   { service: "Twilio key",                prefix: "SK",           of: hex,          least: 32, most: 32, alone: "word" },
   { service: "Twilio account",            prefix: "AC",           of: hex,          least: 32, most: 32, alone: "word" },
-  // Money and shops
+  // Payments and shops
   { service: "Stripe live key",           prefix: "sk_live_",     of: word,         least: 12 },
   { service: "Stripe test key",           prefix: "sk_test_",     of: word,         least: 12, check: SOLID },
   { service: "Stripe restricted key",     prefix: "rk_live_",     of: word,         least: 12 },
@@ -232,11 +232,11 @@ export const SHAPES: readonly Shape[] = [
   { service: "Yandex token",              prefix: "y0_",          of: url64,        least: 40, alone: "word", check: LONG_RUN },
 ];
 
-/** A token without a beginning of its own: what tells it is a sign in its middle, and what lies on both sides of it. */
+/** A token without a fixed prefix: recognized by a sign in its middle and the characters on both sides of it. */
 export interface SplitShape {
   readonly service: string;
   readonly sign: string;
-  /** Other letters and digits may stand right before it: `bot123456:A…` */
+  /** Other letters and digits may directly precede it: `bot123456:A…` */
   readonly joins?: true;
   /** The part before the sign, up to the sign. */
   readonly before: RegExp;
@@ -244,7 +244,7 @@ export interface SplitShape {
   readonly after: RegExp;
   readonly window: number;
   readonly of: CharacterSet;
-  /** A character at a fixed distance from the sign, where the sign alone is too common to look further. */
+  /** Requires a character at a fixed distance from the sign, if the sign alone is too common. */
   readonly hint?: { readonly offset: number; readonly is: string };
 }
 

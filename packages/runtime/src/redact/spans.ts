@@ -1,7 +1,7 @@
 import type { Span } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 
-/** In order, with what overlaps or touches made one: neighbours become one marker. */
+/** Sorted, with overlapping or adjacent spans merged: neighbors become one marker. */
 export function mergeSpans(spans: readonly Span[]): readonly Span[] {
   if (spans.length < 2) return spans;
   const merged: { start: number; end: number }[] = [];
@@ -13,7 +13,7 @@ export function mergeSpans(spans: readonly Span[]): readonly Span[] {
   return merged;
 }
 
-/** The text with a marker in the place of each span. Spans are in order and do not touch. */
+/** The text with each span replaced by a marker. Spans are sorted and do not touch. */
 export function replaceSpans(text: string, spans: readonly Span[]): string {
   let result = "";
   let at = 0;
@@ -25,14 +25,14 @@ export function replaceSpans(text: string, spans: readonly Span[]): string {
 }
 
 /**
- * Where spans of a text lay before the markers of earlier spans were put in. One that has a part of a marker in it has
- * the secret that was there in it. Both are in order.
+ * Maps spans of a text to the text before the markers of earlier spans were inserted. A span that includes part of a
+ * marker includes the secret that was there. Both lists are sorted.
  */
 export function spansBefore(earlier: readonly Span[], spans: readonly Span[]): readonly Span[] {
-  /** How much further left a place is now. */
+  /** How much further left a position is now. */
   let shift = 0;
   let next = 0;
-  /** Goes on to the marker that ends behind a place; gives the secret that the place lies in. */
+  /** Advances to the marker that ends after a position; returns the secret that contains the position. */
   const secretAt = (at: number): Span | undefined => {
     for (let each = earlier[next]; each !== undefined; each = earlier[++next]) {
       const start = each.start - shift;

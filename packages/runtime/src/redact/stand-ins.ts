@@ -1,27 +1,27 @@
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { CAMEL, CONSTANT, hasNoun } from "./names.ts";
 
-/** Whether a value stands for another one or for nothing, whatever name it has: `${TOKEN}`, `<token>`, `xxx`. */
+/** Whether a value refers to another one or to nothing, whatever its name: `${TOKEN}`, `<token>`, `xxx`. */
 export function isStandIn(text: string): boolean {
   const judged = unmarked(text);
   return judged === undefined || isPlaceholder(judged) || isReference(judged, true);
 }
 
-/** In the place of a redaction: what no rule takes for a name or a placeholder; in a sentence, one more word. */
+/** Replaces a redaction while judging: no rule takes it for a name or placeholder; in a sentence, it is a word. */
 const SOME_SECRET = "qwzk7xjvm";
 const SOME_WORD = "hidden";
 const ESCAPES = /\\+(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrt])?|%[0-9a-fA-F]{2}|&#?\w{1,8};|\u001b\[[\d;]{0,12}m/g;
 
 /**
- * A value that a marker follows without a blank, as it was with some secret in that place: a marker is text like any
- * other, and what stands before it is judged all the same. Undefined where the value, a later word of it, or a pair
- * within it was redacted: a marker begins it.
+ * A value directly followed by a marker, as it was before a secret was replaced there: a marker is ordinary text, and
+ * the text before it is judged all the same. Undefined if the value, a later word of it, or a pair in it was
+ * redacted: a marker begins it.
  */
 export function unmarked(text: string, secret?: string): string | undefined {
   const at = text.indexOf(REDACTION_MARKER);
   if (at < 0) return text;
   const before = text.slice(0, at);
-  // A key behind the marker, with the blanks in it, will be one more.
+  // A key after the marker, with the spaces in it, will be one more.
   if (/\s/.test(text.replace(/-----BEGIN.*$/s, ""))) {
     const isWhole = text
       .split(REDACTION_MARKER)
@@ -34,7 +34,7 @@ export function unmarked(text: string, secret?: string): string | undefined {
   return isPart ? before + (secret ?? SOME_SECRET) : undefined;
 }
 
-/** What stands before the name of another secret and its sign, at the end: the marker is the value of that one. */
+/** The name and sign of another secret, at the end: the marker is the value of that one. */
 function withoutPair(text: string): string {
   const name = /([\w.-]{1,64})[=:>]$/.exec(text)?.[1];
   if (name === undefined) return text;
@@ -45,7 +45,7 @@ function withoutPair(text: string): string {
   return isName || isSecret ? before : text;
 }
 
-/** Whether it ends in a word, or the beginning of one, that is no option: `-pM` was redacted. */
+/** Whether it ends in a word, or the beginning of one, that is not an option: `-pM` was redacted. */
 function endsInWord(text: string): boolean {
   return /[\p{L}\p{N}]$/u.test(text.replaceAll(ESCAPES, "\\")) && !/(?:^|\s)-\S*$/.test(text);
 }
@@ -75,7 +75,7 @@ const REFERENCES: readonly RegExp[] = [
   /^(?:arn|env|file|gcp-sm|keychain|keyring|op|ref|secretsmanager|sops|ssm|vault):/i,
   /^ENC\[/,
 ];
-/** What a template puts in: `${name}`, `{{ name }}`, `#{name}`, `$(command)`, `<%= name %>`, `%s`, `{0}`. */
+/** Template placeholders: `${name}`, `{{ name }}`, `#{name}`, `$(command)`, `<%= name %>`, `%s`, `{0}`. */
 const INSERTION =
   /\$\{[\w\s.:?|"'()[\]+,/-]{0,200}\}|\{\{[\w\s.$|"'()-]{1,100}\}\}|#\{[\w\s.()]{1,100}\}|\$\([^)]{0,200}\)|<%|(?:^|[\s:/=])%s|\{\d?\}/;
 
@@ -106,16 +106,16 @@ const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[\w@.+~ -]*[\\/])*[\w@.+~-]*$/;
 const FILE =
   /\.(?:asc|age|cer|cfg|conf|crt|csv|enc|env|go|gpg|html|ini|java|jks|js|json|kdbx|key|log|md|p12|pem|pfx|py|rs|sh|sql|toml|tsx?|txt|xml|ya?ml)$/i;
 
-/** An address, a path or a file: where the secret is, not what it is. */
+/** A URL, a path or a file: the location of a secret, not the secret. */
 export function isPlace(text: string): boolean {
   if (ADDRESS.test(text)) return true;
   if (FILE.test(text) && /^[\w@.~+\\/:-]+$/.test(text)) return true;
-  // "/a1B2" is no place that anybody has.
+  // "/a1B2" is not a real path.
   if (/^[\\/][^\\/]*$/.test(text) && !/^.[a-z-]*$/.test(text)) return false;
   return PATH.test(text) && !text.split(/[\\/]/).some(isRandomPart);
 }
 
-/** A part of base64 rather than a name: capitals where no word begins. */
+/** A part of base64 rather than a name: capitals in the middle of words. */
 function isRandomPart(part: string): boolean {
   return (
     part.length >= 10 && /^[A-Za-z0-9+]+$/.test(part) && /[a-z]/.test(part) && /[A-Z]/.test(part) && !CAMEL.test(part)

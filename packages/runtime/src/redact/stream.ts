@@ -11,26 +11,26 @@ import { createView, LOOK_BACK } from "./view.ts";
 import type { View } from "./view.ts";
 
 /**
- * Redacts a text that comes in pieces. What comes out, put together, is what the whole text redacted would be,
- * wherever the pieces were cut. Each of two passes holds back at most 80 KiB, while the end of a private key or of a very
- * long cookie header is awaited; otherwise 8 KiB, and as a rule the last word. A secret of any length is swallowed, not
- * held.
+ * Redacts a text that arrives in chunks. The concatenated output is the redacted full text, wherever the chunks were
+ * cut. Each of two passes holds back at most 80 KiB while it awaits the end of a private key or of a very long cookie
+ * header; otherwise 8 KiB, and usually only the last word. A secret of any length is consumed without being
+ * buffered.
  */
 export interface StreamRedactor {
-  /** Gives back what is settled. Ends of lines settle most. */
+  /** Returns the settled text. Line ends settle most of it. */
   push(chunk: string): string;
   /**
-   * No text came for a while: gives back the last word, where it is held only because a word is settled by what follows
-   * it, and it does not read as the start of a secret.
+   * After a pause in the input: returns the last word, if it is held only because the following text would settle it,
+   * and it does not read as the start of a secret.
    */
   pause(): string;
-  /** Gives back the rest. Nothing may be pushed afterwards. */
+  /** Returns the rest. Nothing may be pushed afterwards. */
   end(): string;
   /** Something was replaced so far. */
   readonly redacted: boolean;
 }
 
-/** So much held text is looked at again with each piece that comes, so that short lines and words come out at once. */
+/** Up to this much held text is examined again with each chunk, so that short lines and words are released at once. */
 const CHEAP_LOOK = 256;
 
 const LAST_LETTERS = 2;
@@ -40,9 +40,9 @@ export function createStream(known: KnownValues | undefined): StreamRedactor {
 }
 
 /**
- * The second pass reads what the first one gives back. A rule may judge a value with another secret in it otherwise once
- * a marker stands there; what it finds then is redacted now, not when the output is redacted again. It begins with the
- * first marker: before that it would read what the first one has read.
+ * The second pass reads the output of the first. A rule may judge a value that contains another secret differently once
+ * a marker replaces that secret; the second pass redacts it now, not when the output is redacted again. It begins at
+ * the first marker: before that, it would read the same text as the first pass.
  */
 class TwoPasses implements StreamRedactor {
   readonly #first: Pass;
@@ -89,11 +89,11 @@ type Saved = Readonly<Pick<View, "text" | "floor" | "decodedTo" | "unquotedTo" |
 
 class Pass implements StreamRedactor {
   readonly #known: KnownValues | undefined;
-  /** Some text that is already out, for rules that look back; then what is held. */
+  /** Some released text, for rules that look back, followed by the held text. */
   #text = "";
-  /** Up to here text is out. */
+  /** Text before this is released. */
   #out = 0;
-  /** Up to here rules, and known values, are settled. */
+  /** Text before this is settled by rules and known values. */
   #ruled = 0;
   #matched = 0;
   #floor = -1;
@@ -103,14 +103,14 @@ class Pass implements StreamRedactor {
   #listedTo = -1;
   #keyEnd = -1;
   #open: Tail | undefined;
-  /** Found by rules, and not out yet. */
+  /** Found by rules, not yet released. */
   #spans: Span[] = [];
-  /** Known values found, as far back as rules look; and what rules found beside what they read. */
+  /** Known values found, as far back as rules look, and spans that rules found besides those they read. */
   #values: Span[] = [];
   #beside: Span[] = [];
-  /** Where the last secret that is out ended. One that goes on from there needs no second marker. */
+  /** Where the last released secret ended. One that continues from there needs no second marker. */
   #lastEnd = -1;
-  /** How much was held after the last look. */
+  /** How much was held after the last examination. */
   #held = 0;
   #isEnded = false;
   redacted = false;
@@ -125,11 +125,11 @@ class Pass implements StreamRedactor {
     return this.#isWorthALook(chunk) ? this.#advance(false) : "";
   }
 
-  /** Rules read the word again with what follows it: only how far text is out changes. */
+  /** Rules read the word again with the text after it: only the released position changes. */
   pause(): string {
-    // Known values have so many forms that one begins with nearly every letter: within a word that alone says nothing.
+    // Known values have many forms, which begin with nearly every letter: a possible start within a word means nothing.
     const isValue = this.#matched < this.#text.length - LAST_LETTERS || this.#matched <= this.#out;
-    // Behind a word that an earlier pause gave out, rules may still wait for what makes of the next one a secret.
+    // After a word released by an earlier pause, rules may still wait for text that makes the next word a secret.
     const isUndecided = this.#open !== undefined || this.#spans.length > 0 || this.#ruled < this.#out;
     if (this.#isEnded || isUndecided || isValue || !endsInPlainWord(this.#text, this.#out)) return "";
     const word = this.#text.slice(this.#out);
@@ -143,7 +143,7 @@ class Pass implements StreamRedactor {
     return this.#advance(true);
   }
 
-  /** What is out so far, and what rules know of it. What they know of the rest is of the text before it is redacted. */
+  /** The released text and the rules' state for it. Their state for the rest describes the text before redaction. */
   save(): Saved {
     const out = this.#out;
     return {
@@ -157,7 +157,7 @@ class Pass implements StreamRedactor {
     };
   }
 
-  /** Begins where another pass stood that had found nothing by then. */
+  /** Begins where another pass was that had found nothing by then. */
   goOn({ text, floor, decodedTo, unquotedTo, plainEnd, listedTo, keyEnd }: Saved): void {
     this.#text = text;
     this.#out = this.#ruled = this.#matched = text.length;
@@ -169,7 +169,7 @@ class Pass implements StreamRedactor {
     this.#keyEnd = keyEnd;
   }
 
-  /** Looking again at all that is held for each character that comes would take quadratic time, unless that is little. */
+  /** Examining all held text again for each new character would take quadratic time, unless it is short. */
   #isWorthALook(chunk: string): boolean {
     if (this.#held < CHEAP_LOOK) return true;
     const pending = this.#text.length - this.#out;
@@ -209,7 +209,7 @@ class Pass implements StreamRedactor {
     return result;
   }
 
-  /** Takes more of a secret that had not ended. */
+  /** Consumes more of a secret that had not ended. */
   #swallow(view: View, tail: Tail): void {
     const { end, open } = extend(view, this.#ruled, tail);
     if (end > this.#ruled) this.#spans.push({ start: this.#ruled, end });
@@ -219,7 +219,7 @@ class Pass implements StreamRedactor {
     if (!open) this.#open = undefined;
   }
 
-  /** What is a token only if a secret follows it stays until that is known. */
+  /** A token that counts only if a secret follows it is held until that is known. */
   #beforeGlued(found: readonly Span[], settled: number): number {
     // A token that ends within a secret is part of it.
     if (found.some(({ start, end }) => start < settled && settled < end)) return settled;
@@ -254,7 +254,7 @@ class Pass implements StreamRedactor {
     return result;
   }
 
-  /** Drops what no rule will look back at. */
+  /** Drops text that no rule will look back at. */
   #forget(): void {
     const cut = Math.min(this.#out, this.#ruled, this.#matched) - LOOK_BACK;
     if (cut < LOOK_BACK) return;

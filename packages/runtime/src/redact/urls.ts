@@ -7,7 +7,7 @@ import type { View } from "./view.ts";
 
 /** Names, passwords and hosts are shorter than this. */
 const AUTHORITY_WINDOW = 1024;
-/** How far the "@" may be when the password holds a "/", "?" or "#" that should have been encoded. */
+/** How far away the "@" may be if the password contains a "/", "?" or "#" that should have been encoded. */
 const ODD_PASSWORD_WINDOW = 256;
 
 const PATH_STARTS = setOf("/?#");
@@ -18,14 +18,14 @@ export function findUrlPassword(view: View, { end: start }: Span): Found | undef
   const end = authorityEnd(view, start);
   const authority = view.text.slice(start, end);
   const at = authority.lastIndexOf("@");
-  // A key goes on from the password, across blanks.
+  // A key continues after the password, across spaces.
   if (authority.endsWith("-----BEGIN") && authority.includes(":")) {
     return passwordIn(view, start + authority.indexOf(":") + 1, end);
   }
   if (at < 0) return findOddPassword(view, start, authority);
   const colon = authority.indexOf(":");
   if (colon >= 0 && colon < at) return passwordIn(view, start + colon + 1, start + at);
-  // A token in the place of the user, as `https://TOKEN@host`.
+  // A token as the user, as in `https://TOKEN@host`.
   const user = unmarked(authority.slice(0, at)) ?? "";
   const isToken = user.length >= 20 && /\d/.test(user) && /^[\w-]+$/.test(user);
   return isToken ? { start, end: start + at } : undefined;
@@ -36,7 +36,7 @@ function authorityEnd(view: View, start: number): number {
   while (end < start + AUTHORITY_WINDOW) {
     const code = codeAt(view, end);
     if (code < 0) break;
-    // A known value may have any characters in it.
+    // A known value may contain any characters.
     const next = isSpace(code) || isQuote(code) || isIn(AUTHORITY_ENDS, code) ? pastValue(view, end) : end + 1;
     if (next === end) break;
     end = next;
@@ -52,12 +52,12 @@ function findOddPassword(view: View, start: number, authority: string): Found | 
   const from = start + colon + 1;
   const end = start + authority.length;
   const rest = /^[^\s"'`<>@]{1,255}?(?:(?=@)|-----BEGIN(?= ))/.exec(restOfLine(view, end, ODD_PASSWORD_WINDOW));
-  // Another address has its own password.
+  // Another URL has its own password.
   if (rest === null || view.text.slice(from, end + rest[0].length).includes("://")) return undefined;
   return passwordIn(view, from, end + rest[0].length);
 }
 
-/** The password of an Oracle address, `jdbc:oracle:thin:bob/<password>@db`. `anchor` is the kind of driver. */
+/** The password of an Oracle URL, `jdbc:oracle:thin:bob/<password>@db`. `anchor` is the kind of driver. */
 export function findOraclePassword(view: View, { end }: Span): Found | undefined {
   const match = /^[\w$#.-]{1,64}\/([^\s"'`@]{1,128})(?=@)/.exec(restOfLine(view, end, 260));
   const password = match?.[1] ?? "";
@@ -79,14 +79,14 @@ function isReferenceToPassword(text: string): boolean {
 }
 
 // oxfmt-ignore
-/** The second field of a line of .pgpass, as it mostly is: any port, or one of PostgreSQL and what stands before it. */
+/** The second field of a line of .pgpass in its usual forms: any port, or a PostgreSQL port with its prefix. */
 export const PGPASS_PORTS: readonly string[] = [
   ":*:", ":5432:", ":5433:", ":5434:", ":5435:", ":5436:", ":5439:", ":6432:", ":6543:", ":15432:", ":25060:", ":26257:", ":54320:", ":54322:", ":55432:",
 ];
 
 const HOST_REACH = 210;
 const HOST = /(?:^|[\s"'`:>|+=,([{]|\\[nrt])([\w.-]{1,200}|\*|\[[\da-fA-F:.%]{2,60}\]|\/[\w./-]{1,200})$/;
-/** Only a colon and a backslash are escaped; `\n` is the end of the line, written out. */
+/** Only a colon and a backslash are escaped; `\n` is a written-out line end. */
 const REST =
   /^((?:[^:\s\\]|\\[:\\]){1,64}):((?:[^:\s\\]|\\[:\\]){1,64}):((?:[^:\s"'`\\]|\\[:\\]){1,200})(?=["'`\s]|\\+[nrt"']|$)/;
 
@@ -94,7 +94,7 @@ const REST =
 export function findPgpass(view: View, { start, end }: Span): Found | undefined {
   const left = leftOf(view, start, HOST_REACH);
   const host = HOST.exec(left);
-  // The "*" that stands for a redaction is not a host.
+  // The "*" of a redaction is not a host.
   const isRedacted = view.floor >= 0 && start - HOST_REACH < view.floor && host?.index === 0;
   if (host === null || isRedacted) return undefined;
   const line = restOfLine(view, end, 340);
@@ -121,16 +121,16 @@ interface Fields {
   readonly after: string;
 }
 
-/** Behind a password its line, its string or its command ends. */
+/** A password ends its line, its string or its command. */
 const ENDS = /^(?:[ \t]*(?:\\*["'`]|\\+[nr]|[\r\n]|$)|[ \t]+[>|;&])/;
 
-/** Numbers of lines, and signs of diffs and quotations. */
+/** Line numbers, and signs of diffs and quotations. */
 const LINE_PREFIX = /^[ \t]{0,8}(?:\d{1,7}(?:\t|[:|→] ?| {1,4}))?[ \t>|#+*-]{0,40}/;
-/** One word of several on a line, where nothing is written to a file. */
+/** One word of several on a line, if nothing is written to a file. */
 const AMONG_WORDS = /\S[ \t]+$/;
 const WRITES = /\b(?:echo|printf|cat|tee)\b|pgpass/i;
 
-/** The line 5432 of a file that a search found, times, ports and addresses: `app.log:5432:INFO:root:started`. */
+/** Line 5432 of a file in a search result, times, ports and addresses: `app.log:5432:INFO:root:started`. */
 function isSomethingElse({ before, host, database, user, password, after }: Fields): boolean {
   if (password.length < 4 || !ENDS.test(after) || /^\d+$/.test(database) || /^\d+$/.test(user)) return true;
   const line = (/[^\n\r]*$/.exec(before)?.[0] ?? "").replace(LINE_PREFIX, "");

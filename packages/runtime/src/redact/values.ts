@@ -3,22 +3,22 @@ import { CAMEL, CONSTANT, hasNoun, isNoun } from "./names.ts";
 import type { Claim, Noun } from "./names.ts";
 import { isMeasure, isPlace, isPlaceholder, isReference, unmarked } from "./stand-ins.ts";
 
-/** A value that stands under a secret's name. Is it the secret, or code, a reference, a placeholder, a type? */
+/** A value under a secret's name: the secret itself, or code, a reference, a placeholder, a type? */
 export interface Candidate {
   readonly text: string;
-  /** What it stands under, as written. */
+  /** The name, as written. */
   readonly name: string;
   readonly claim: Claim;
   readonly isQuoted: boolean;
   /** The sign between name and value. `flag`: none, as in `--token x` and `ENV TOKEN x`. */
   readonly sign: "=" | ":" | "flag";
-  /** Spaces stand round the sign: the way of code, INI and TOML rather than of the environment. */
+  /** There are spaces around the sign, as in code, INI and TOML, not in an environment. */
   readonly isSpaced: boolean;
-  /** Its name begins a line: the way of settings rather than of code. */
+  /** Its name begins a line, as in settings rather than in code. */
   readonly isLine: boolean;
   /** It is one of several pairs in a row: `Server=a;Pwd=b`, `?user=a&token=b`. */
   readonly isListed: boolean;
-  /** What follows the value on its line: a few characters. */
+  /** The text after the value on its line: a few characters. */
   readonly after: string;
 }
 
@@ -29,7 +29,7 @@ export function isSecretValue(written: Candidate): boolean {
   if (text === undefined || text.length < SHORTEST) return false;
   const candidate = text === written.text ? written : { ...written, text };
   const { isQuoted } = candidate;
-  // By itself: some secret would make anything random.
+  // Judged alone: a secret next to it would make anything look random.
   if (!isStrongEnough({ ...candidate, text: unmarked(written.text, "") ?? "" })) return false;
   if (!isQuoted && /^[^\x00-\x7f]+$/.test(text)) return false;
   const core = isQuoted ? text : text.replace(/[)\]}.,;:!?]{1,4}$/, "");
@@ -39,10 +39,10 @@ export function isSecretValue(written: Candidate): boolean {
   return isQuoted ? isQuotedSecret(candidate) : isBareSecret(candidate, core);
 }
 
-/** Set as in an environment: NAME=value, NAME: value, --name value, name=value on a line of its own. */
+/** Set as in an environment: NAME=value, NAME: value, --name value, name=value on a separate line. */
 function isAssigned({ text, claim, sign, isSpaced, isLine, after }: Candidate): boolean {
   if (sign === "flag" || (claim.isUpper && (sign === ":" || !isSpaced))) return true;
-  // `a.token=b.token,a.key=c` is code made small.
+  // `a.token=b.token,a.key=c` is minified code.
   return isLine && sign === "=" && !isSpaced && !CODE_AFTER.test(after) && !/^[\w$.]+[,;][\w$.]+=/.test(text);
 }
 
@@ -57,10 +57,10 @@ function isStrongEnough(candidate: Candidate): boolean {
 
 const HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$/i;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-/** Changes between letters and digits that a name of words and numbers does not have. */
+/** Letters and digits alternate more than in a name of words and numbers. */
 const MANY_CHANGES = /[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]/;
 
-/** Letters and digits mixed as no word, path, sum or identifier has them. `assigned` asks for less. */
+/** A mix of letters and digits that no word, path, hash or identifier has. `assigned` requires less. */
 function looksRandom(text: string, strength: Claim["strength"]): boolean {
   if (text.length < 6 || !/^[\x21-\x7e]+$/.test(text) || /[(){}[\]<>;,"'`|]/.test(text)) return false;
   if (/^sha\d{1,3}[-:]|^[\w$]+\.[\w$.]+=/.test(text)) return false;
@@ -69,19 +69,19 @@ function looksRandom(text: string, strength: Claim["strength"]): boolean {
   return !isWordy(text) && text.split(/[/:.]/).some((part) => part.length >= 8 && /\d/.test(part));
 }
 
-/** Words, perhaps numbered: `sidebar-open`, `user.firstName`, `item_12`. */
+/** Words, possibly numbered: `sidebar-open`, `user.firstName`, `item_12`. */
 export function isWordy(text: string): boolean {
   return text.split(/[-_.:/]+/).every((part) => /^(?:[A-Z]?[a-z]*|[A-Z]+)\d{0,3}$/.test(part) || CAMEL.test(part));
 }
 
-/** `TOKEN_TYPE = "IDENTIFIER"`: one of a parser's kinds. */
+/** `TOKEN_TYPE = "IDENTIFIER"`: a parser's token type. */
 function isKind(text: string, { claim, isSpaced }: Candidate): boolean {
   return claim.noun === "token" && isSpaced && CONSTANT.test(text);
 }
 
 const INTEGER = /^[-+]?\d[\d_,]*$/;
 
-/** Digits are a password from 4 on; for a token 6, since fewer are a count. `token = 1048576` is code. */
+/** Digits are a password from 4 on, a token from 6 on, since fewer are a count. `token = 1048576` is code. */
 function isSecretNumber(text: string, { claim, sign, isSpaced, isQuoted }: Candidate): boolean {
   if (claim.isPlural || claim.strength === "random" || !/^\d+$/.test(text)) return false;
   if (claim.noun === "password") return text.length >= SHORTEST;
@@ -99,22 +99,22 @@ function isQuotedSecret(candidate: Candidate): boolean {
   return !isProse(text);
 }
 
-/** What forms and messages about a passphrase say, and passphrases do not. */
+/** Common in forms and messages about a passphrase, but not in passphrases. */
 const LABEL_WORDS =
   /\b(?:enter|your|please|pass(?:phrase|word|code)s?|required?|invalid|must|optional|wrong|characters|key)\b|[?:]$/i;
 
-/** `"password": "Password"`, `"token": "auth.token.title"`: a word or a dotted name for people or programs. */
+/** `"password": "Password"`, `"token": "auth.token.title"`: a label or a dotted name. */
 function isLabel(text: string, noun: Noun): boolean {
   if (/^[A-Za-z]+[:*]*$/.test(text) && isNoun(text.replace(/[:*]+$/, "").toLowerCase())) return true;
   const isDotted = /^[A-Za-z][A-Za-z_-]*(?:\.[A-Za-z][A-Za-z_-]*)+$/.test(text);
-  // "mySecretPassword" may be somebody's password; as a token it is the name of one.
+  // "mySecretPassword" may be a real password; as a token it is a name.
   const isName = (noun === "token" || noun === "key") && /^_?[A-Za-z]+(?:[A-Z][a-z]+)+$/.test(text);
   return (isDotted || isName) && hasNoun(text);
 }
 
 /**
- * Text for people: it has words that no passphrase would be made of. `fillers`: how many of them it takes; in a long
- * text some turn up by chance.
+ * Text for people: it contains words that passphrases are not made of. `fillers`: how many of them are required,
+ * since a long text contains some by chance.
  */
 export function isProse(text: string, fillers = text.length > 200 ? 3 : 1): boolean {
   const words = text
@@ -129,11 +129,11 @@ export function isProse(text: string, fillers = text.length > 200 ? 3 : 1): bool
 const IDENTIFIER = /^\$?[A-Za-z_]\w*$|^\$?[A-Za-z_]+[!?]$/;
 const CHAIN = /^\$?[A-Za-z_]\w*[!?]?(?:(?:\?\.|\.|::|->)[A-Za-z_]\w*[!?]?)+$/;
 const CALL_OR_INDEX = /^[A-Za-z_$@&*!][\w$.:!?>-]*[([]/;
-/** Where a value is expected rather than code, it takes a whole call to be one. */
+/** Where a value is expected rather than code, only a complete call counts as code. */
 const WHOLE_CALL = /^[A-Za-z_][\w$.:]*\((?:.*\))?[;,]?$|^[A-Za-z_][\w.]*\[(?:["']\w+["']|\d+|:\w+)\]/;
 const WELL_KNOWN_OBJECT =
   /^(?:app|args|auth|body|cfg|client|cls|conf|config|context|ctx|data|env|event|form|import|input|local|module|options|opts|os|params|process|props|req|request|res|response|secrets|self|session|settings|state|store|System|this|user|vars?|window)(?:\?\.|\.|::|->)/;
-/** What may follow a name in code, and not a value in a file of settings. */
+/** May follow a name in code, but not a value in a settings file. */
 const CODE_AFTER = /^\s*(?:[;,)\]}([?<|&+*.]|=>|[!=]=)/;
 
 function isBareSecret(candidate: Candidate, core: string): boolean {
@@ -149,7 +149,7 @@ function isBareSecret(candidate: Candidate, core: string): boolean {
   if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || (!isUpper && /^[A-Z]{1,11}$/.test(core)))) return false;
   if (assigned && sign !== "flag" && !isUpper && CHAIN.test(core) && isNamedLikeCode(core)) return false;
   if (assigned) return !(sign === ":" && isSentence(core, after));
-  // "a,b" in one word is a list in code, of which the first part tells.
+  // "a,b" in one word is a list in code; its first part decides.
   const head = /^[^,;]+(?=[,;])/.exec(core)?.[0] ?? core;
   const isCode = head !== core || CODE_AFTER.test(after);
   if (CHAIN.test(head)) return !(isCode || (sign === "=" && isSpaced) || isNamedLikeCode(head));
@@ -165,7 +165,7 @@ function bareName(name: string): string {
   return name.toLowerCase().replace(/^_+/, "");
 }
 
-/** One word and then another, or the marker in its place. */
+/** One word and then another, or the marker that replaced it. */
 function isSentence(word: string, after: string): boolean {
   return /^[A-Za-z'-]+$/.test(word) && !word.includes("-----BEGIN") && /^[ \t]+(?:[A-Za-z(@]|\*\*\*R)/.test(after);
 }
@@ -186,14 +186,14 @@ function isCodeName(candidate: Candidate, core: string, isCode: boolean): boolea
   if (isSentence(core, after) && (sign === ":" || isSpaced)) return true;
   if (CAMEL.test(core) && (hasNoun(core) || (/^[A-Z]/.test(core) && after !== ""))) return true;
   if (/^[A-Z].*[!?]$/.test(candidate.text)) return true;
-  // A token or key without a single digit is a variable; a password may well be a word.
+  // A token or key without any digit is a variable; a password may well be a word.
   if (isSpacedEquals && (claim.noun !== "password" || core.includes("_")) && claim.noun !== "secret") {
     return !/(?:secret|password|passwd)$/.test(core);
   }
   return isCode && (sign === ":" || isSpaced);
 }
 
-/** Words that stand for a kind of value, a state or a way of doing things, never for a secret. */
+/** Words for a kind of value, a state or a method, never for a secret. */
 const PLAIN_VALUES = words(`
   absent active after allow any api_key apikey apitoken argon2 array arraybuffer ask async auto automatic await base64
   base64url basic bcrypt bearer before bigint binary blob body bool boolean boolval buffer byte bytea bytes bytestring
@@ -207,7 +207,7 @@ const PLAIN_VALUES = words(`
   sha256 sha512 static stdin str string strings struct super symbol tbd text this todo true typeof uint8array
   undefined uninitialized unknown unset uuid valid value varchar vault void write yield`);
 
-/** Common words of sentences, and those that error messages and forms are made of. */
+/** Common words of sentences, error messages and forms. */
 const FILLERS = words(`
   a about add after all an and any are argument as at based be because been before but by can cannot characters
   contains could default did do does enter error example expired failed field file files flag for found from get given
@@ -216,7 +216,7 @@ const FILLERS = words(`
   should so some string such switch than that the their them then there these they this those to too type until up use
   used user users using value via was we were what when where which who will with within without would wrong you your`);
 
-/** Whether a word is one of those that sentences are made of, or stands for a kind of value. */
+/** Whether a word is common in sentences, or denotes a kind of value. */
 export function isPlainWord(text: string): boolean {
   const word = text.toLowerCase();
   return FILLERS.has(word) || PLAIN_VALUES.has(word) || isNoun(word);

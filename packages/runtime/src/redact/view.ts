@@ -4,46 +4,46 @@ import type { Walk } from "./framed-lines.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 
 /**
- * The text that rules look at. In a stream it is a window: more may come, and what lies before it is gone.
- * A rule reads through the functions below, so that it is noticed when its answer hangs on text still to come.
+ * The text that rules read. In a stream it is a window: more may arrive, and earlier text is dropped. Rules read it
+ * through the functions below, which record when an answer depends on text still to come.
  */
 export interface View {
   readonly text: string;
-  /** No more text will come. */
+  /** The text is complete. */
   readonly final: boolean;
   /** Where the last redaction ended, or -1. A rule sees a "*" there, as it will when it reads its own output. */
   floor: number;
-  /** A rule looked past the end of a text that may go on: its answer does not count yet. */
+  /** A rule read beyond the end of a text that may continue: its answer is not final. */
   short: boolean;
-  /** The text is one that was decoded: it is not decoded again. */
+  /** Decoded text: it is not decoded again. */
   readonly isDecoded: boolean;
-  /** Only rules that know a secret by its own look count, not those that go by what stands around it. */
+  /** Only rules that recognize a secret by its shape apply, not those that use its surroundings. */
   readonly isBare: boolean;
-  /** Known values, to be looked for where their first characters are escaped or quoted. */
+  /** Known values, to be searched where their first characters are escaped or quoted. */
   readonly known: KnownMatcher | undefined;
-  /** Known values that were found, in order, and up to where they are all found. */
+  /** Known values found, in order, and the position up to which all are found. */
   values: readonly Stretch[];
   valuesTo: number;
-  /** Up to here what is escaped was decoded and looked at; -1 for nothing, as in the next three. */
+  /** Escaped text before this was decoded and scanned; -1 for none, as in the next three. */
   decodedTo: number;
-  /** Up to here quotes within words were removed and the words looked at. */
+  /** Before this, quotes within words were removed and the words scanned. */
   unquotedTo: number;
-  /** Up to here lines of base64 are those of a certificate, a public key or a message. */
+  /** Lines of base64 before this belong to a certificate, a public key or a message. */
   plainEnd: number;
-  /** The same for lines that have something before or behind the base64, from the first line of their block on. */
+  /** The same for lines with text before or after the base64, from the first line of their block on. */
   listedTo: number;
-  /** Up to here a line was one of a private key. */
+  /** A line before this belonged to a private key. */
   keyEnd: number;
-  /** Lines of base64 from one place to another were looked through, and their block has not ended there. */
+  /** Lines of base64 in this range were scanned, and their block did not end there. */
   ahead: { readonly from: number; readonly at: number } | undefined;
-  /** The same for lines that have something before or behind the base64. */
+  /** The same for lines with text before or after the base64. */
   walk: Walk | undefined;
   /**
-   * The line that was looked at last for words that may be lines of a key, and the next such word, and colour, from there
-   * on: the end of the text for none.
+   * The line last searched for words that may be lines of a key, and the next such word and color after it: the end of
+   * the text for none.
    */
   readonly search: { from: number; lineEnd: number; word: number; colour: number };
-  /** The last word without an end that was read, so that the many names in "a:b:c:" do not each read it anew. */
+  /** The last unfinished word that was read, so that the many names in "a:b:c:" do not each read it again. */
   word: { readonly style: string; readonly start: number; readonly end: number } | undefined;
 }
 
@@ -59,13 +59,13 @@ interface Stretch {
 }
 
 interface KnownMatcher {
-  /** The length of the longest known value that stands at a place, however it is escaped or quoted; 0 for none. */
+  /** The length of the longest known value at a position, in any escaped or quoted form; 0 for none. */
   lengthAt(view: View, start: number): number;
 }
 
 /**
- * The one place that makes views. All of them have the same properties in the same order: the engine compiles rules
- * for one kind of object, and reads several times slower when it meets others.
+ * The only function that creates views. All have the same properties in the same order: the engine compiles rules for
+ * one kind of object, and reads several times slower with more kinds.
  */
 export function createView(text: string, options: Options = {}): View {
   const { final = true, floor = -1, isDecoded = false, isBare = false, known } = options;
@@ -94,7 +94,7 @@ export function createView(text: string, options: Options = {}): View {
 
 const LETTER = 120;
 
-/** How far rules look back, at most. The stream keeps that much of what it has already given out. */
+/** How far rules look back, at most. The stream keeps this much released text. */
 export const LOOK_BACK = 512;
 
 /** The character's code, or -1 past the end. */
@@ -105,8 +105,8 @@ export function codeAt(view: View, at: number): number {
 }
 
 /**
- * The code of the character before, "*" right after a redaction, -1 at the start of the text. In a text that was decoded
- * only the second look sees all redactions: there a letter stands for them, so that nothing new begins behind one.
+ * The code of the character before, "*" right after a redaction, -1 at the start of the text. In decoded text only the
+ * second pass sees all redactions: a letter replaces them there, so that nothing new begins after one.
  */
 export function codeBefore(view: View, at: number): number {
   if (at <= view.floor) return view.isDecoded ? LETTER : CODE.star;
@@ -119,12 +119,12 @@ export function leftOf(view: View, at: number, count: number): string {
   return `${view.isDecoded ? "x" : "*"}${view.text.slice(view.floor, at)}`;
 }
 
-/** Where the characters of a set from `at` on end; at most `window` of them are passed. */
+/** Where the run of characters of a set at `at` ends; reads at most `window` of them. */
 export function runEnd(view: View, at: number, { of, window }: { of: CharacterSet; window: number }): number {
   const { text } = view;
   const limit = Math.min(at + window, text.length);
   let end = at;
-  // Written out rather than called: this is where the time goes on texts that are made to be slow.
+  // Inlined for speed: adversarial texts spend most of their time here.
   for (; end < limit; end++) {
     const code = text.charCodeAt(end);
     if (code >= 128 || of[code] !== 1) return end;
@@ -133,7 +133,7 @@ export function runEnd(view: View, at: number, { of, window }: { of: CharacterSe
   return end;
 }
 
-/** Where the characters of a set before `at` begin; at most `window` of them are passed, and none before the floor. */
+/** Where the run of characters of a set before `at` begins; reads at most `window`, and none before the floor. */
 export function runStart(view: View, at: number, { of, window }: { of: CharacterSet; window: number }): number {
   const { text } = view;
   const limit = Math.max(at - window, view.floor, 0);
@@ -145,7 +145,7 @@ export function runStart(view: View, at: number, { of, window }: { of: Character
   return start;
 }
 
-/** Up to `count` characters from `at` on, none beyond the end of the line. */
+/** Up to `count` characters from `at` on, up to the end of the line. */
 export function restOfLine(view: View, at: number, count: number): string {
   const { text } = view;
   const limit = Math.min(at + count, text.length);
@@ -158,7 +158,7 @@ export function restOfLine(view: View, at: number, count: number): string {
   return text.slice(at, end);
 }
 
-/** Whether the word stands at `at`. */
+/** Whether the word is at `at`. */
 export function follows(view: View, at: number, word: string): boolean {
   if (view.text.startsWith(word, at)) return true;
   const isCut = view.text.length - at < word.length && word.startsWith(view.text.slice(at));
@@ -167,15 +167,15 @@ export function follows(view: View, at: number, word: string): boolean {
 }
 
 /**
- * A text up to the marker in it. What stands behind an earlier redaction may have been out of reach when the secret was
- * still there, so that a rule that reads on would find more the second time.
+ * A text up to the marker in it. Text after an earlier redaction may have been out of reach before the redaction, so
+ * that a rule that reads on would find more the second time.
  */
 export function beforeMarker(text: string): string {
   const at = text.indexOf(REDACTION_MARKER);
   return at < 0 ? text : text.slice(0, at);
 }
 
-/** The first known value that ends behind `at`: where it stands among those found. */
+/** The first known value that ends after `at`, as an index into those found. */
 function valueAfter({ values }: View, at: number): number {
   let low = 0;
   for (let high = values.length; low < high;) {
@@ -187,8 +187,8 @@ function valueAfter({ values }: View, at: number): number {
 }
 
 /**
- * A value as it stands, and as it will be read when the known values in it are markers. One that begins with such a
- * value will be skipped.
+ * A value as it is, and as it will be read once the known values in it are markers. One that begins with such a value
+ * will be skipped.
  */
 export function readingsOf(view: View, start: number, end: number): readonly string[] {
   if (end > view.valuesTo && !view.final) view.short = true;
@@ -207,14 +207,14 @@ export function readingsOf(view: View, start: number, end: number): readonly str
   return at === start ? [written] : [written, text + view.text.slice(at, Math.max(at, end))];
 }
 
-/** Whether a known value, or a part of one, stands in a place. */
+/** Whether a position has a known value, or a part of one. */
 export function hasValue(view: View, start: number, end: number): boolean {
   if (end > view.valuesTo && !view.final) view.short = true;
   const value = view.values[valueAfter(view, start)];
   return value !== undefined && value.start < end;
 }
 
-/** The end of the known value that goes across a place, or the place. */
+/** The end of the known value that covers a position, or the position. */
 export function pastValue(view: View, at: number): number {
   if (at > view.valuesTo && !view.final) view.short = true;
   const value = view.values[valueAfter(view, at)];
@@ -227,7 +227,7 @@ export function rightOf(view: View, at: number, count: number): string {
   return view.text.slice(at, at + count);
 }
 
-/** Where the spaces and tabs from `at` on end; at most `limit` of them are passed. */
+/** Where the spaces and tabs at `at` end; reads at most `limit` of them. */
 export function skipBlanks(view: View, at: number, limit = 64): number {
   let end = at;
   while (end < at + limit) {

@@ -3,17 +3,17 @@ import type { CharacterSet } from "./characters.ts";
 import { codeAt, rightOf, runEnd } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** Where a line is broken: by a backslash, by "=" as mail has it, between the quotes of two strings, or by itself. */
+/** How a line is wrapped: with a backslash, "=" as in mail, between the quotes of two strings, or without a sign. */
 const MARKED_BREAK =
   /^(?:[\\=]\r?\n[ \t]{0,40}|["'`][ \t]{0,3}[+.&]?[ \t]{0,3}\\?\r?\n[ \t]{0,40}[+.&]?[ \t]{0,3}["'`]|["'] ?[+.] ?["'])/;
-/** As in the text itself, written out in a string, or with what searches, diffs and listings put before each line. */
+/** As in the text, written out in a string, or with the prefix that searches, diffs and listings add. */
 const PLAIN_BREAK = /^(?:\r?\n|\\{1,4}n)(?:[^\s:]{1,60}:\d{1,7}:|[ \t]{0,8}\d{1,7}(?:\t|[:|→] ?))?[ \t>|#+]{0,40}/;
 const BREAK_WINDOW = 96;
 const MOST_PIECES = 40;
 const PIECE_WINDOW = 512;
 
 interface Joined {
-  /** Without the breaks. */
+  /** Without the line breaks. */
   readonly text: string;
   readonly end: number;
 }
@@ -23,16 +23,16 @@ interface Wrapped {
   /** Where its first line ends. */
   readonly at: number;
   readonly of: CharacterSet;
-  /** It could end there, so that more has to look like its rest. */
+  /** It could end there, so the next line must look more like its rest. */
   readonly isWhole: boolean;
   /** Enough characters to judge: text that is not a token by then is read no further. */
   readonly enough?: number;
   readonly judge?: (text: string) => boolean;
-  /** The length of a complete token: nothing of the next line belongs to it. */
+  /** The length of a complete token: the next line does not belong to it. */
   readonly size?: number;
 }
 
-/** What a token is that is broken over lines; undefined where it is not broken there, or not a token. */
+/** A token wrapped over lines; undefined if it is not wrapped there, or not a token. */
 export function joinWrapped(view: View, wrapped: Wrapped): Joined | undefined {
   const { from, at, of, isWhole, enough = Infinity, judge, size = Infinity } = wrapped;
   let text = view.text.slice(from, at);
@@ -62,7 +62,7 @@ function nextPiece(view: View, at: number, of: CharacterSet) {
   return end > start ? { start, end, isMarked: marked !== null } : undefined;
 }
 
-/** The rest of a token is letters and digits mixed, alone on its line, and no token of its own. */
+/** The rest of a token is mixed letters and digits, alone on its line, and not a token itself. */
 function isRest(view: View, piece: string, { end, isWhole }: { end: number; isWhole: boolean }): boolean {
   const isMixed = /\d/.test(piece) && /[A-Za-z]/.test(piece) && !/^[A-Za-z]{2,12}[_-]|^\d+[a-z]{0,3}$/.test(piece);
   if (!isMixed || piece.length < 4) return false;
