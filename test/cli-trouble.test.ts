@@ -184,9 +184,9 @@ test("a configuration with many mistakes: all are listed, exit 2, nothing is sta
 test("a configuration file that is not a JSON object is reported with line and column", async () => {
   const { path: cwd } = await scratchFolder();
   for (const { content, says } of [
-    { content: "{", says: "config.json:1:2: not valid JSON:  it ends too early" },
+    { content: "{", says: "config.json:1:2: not valid JSON: unexpected end" },
     { content: "[]", says: "config.json:1:1: it has to contain a JSON object" },
-    { content: "", says: "config.json:1:1: not valid JSON:  it ends too early" },
+    { content: "", says: "config.json:1:1: not valid JSON: unexpected end" },
   ]) {
     const { code, stderr } = await autonous(["call", "ls"], { cwd, env: configure(join(cwd, "config"), content) });
     expect({ content, code }).toEqual({ content, code: 2 });

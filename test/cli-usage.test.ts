@@ -74,7 +74,7 @@ const WRONG = [
   { words: ["tasks", "show"],                  says: 'Missing required argument "task"; see "autonous tasks show --help"' },
   { words: ["call", "ls", "{}", "more"],       says: 'Too many arguments for "call". Expected 2 arguments but got 3' },
   { words: ["call", "ls", "--root"],           says: 'Option "--root <folder>" argument missing' },
-  { words: ["call", "ls", '{"path":"a.txt","path":".."}'], says: "An object has the same name twice" },
+  { words: ["call", "ls", '{"path":"a.txt","path":".."}'], says: "Duplicate name in an object" },
   { words: ["call", "ls", "{oops"],            says: "Cannot read the arguments: not valid JSON" },
   { words: ["call", "ls", "--root", "nowhere"], says: "does not exist" },
   { words: ["call", "ls", "--root", ""],       says: "a root is empty" },

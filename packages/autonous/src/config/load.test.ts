@@ -112,8 +112,8 @@ interface Wrong {
 
 // oxfmt-ignore
 const WRONG: readonly Wrong[] = [
-  { title: "no JSON",                     content: "{ max_turns: 5 }",          problems: ["FILE:1:3: not valid JSON:  something else belongs here"] },
-  { title: "nothing",                     content: "",                          problems: ["FILE:1:1: not valid JSON:  it ends too early"] },
+  { title: "no JSON",                     content: "{ max_turns: 5 }",          problems: ["FILE:1:3: not valid JSON: unexpected character"] },
+  { title: "nothing",                     content: "",                          problems: ["FILE:1:1: not valid JSON: unexpected end"] },
   { title: "a list",                      content: [],                          problems: ["FILE:1:1: it has to contain a JSON object"] },
   { title: "null",                        content: null,                        problems: ["FILE:1:1: it has to contain a JSON object"] },
   { title: "a typo",                      content: { max_turn: 5 },             problems: ['FILE:1:2: "max_turn" is not a setting; did you mean "max_turns"?'] },

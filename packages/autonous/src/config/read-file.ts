@@ -44,7 +44,7 @@ export interface ReadFile {
 export function parseConfiguration(path: string, text: string, problems: string[]): ReadFile | undefined {
   const located = locateJson(text);
   if ("problem" in located) {
-    problems.push(`${path}:${located.place.line}:${located.place.column}: not valid JSON:  ${located.problem}`);
+    problems.push(`${path}:${located.place.line}:${located.place.column}: not valid JSON: ${located.problem}`);
     return undefined;
   }
   const where = whereIn(path, located);

@@ -16,8 +16,8 @@ type DiffArrays = typeof import("diff").diffArrays;
  * Up to this many different lines the minimal diff is computed, which takes quadratic time. Limits are in lines and not
  * in time, so that the same texts give the same diff on every machine.
  */
-const MOST_CHANGES = 500;
-const MOST_CHANGES_BETWEEN = 200;
+const MAX_CHANGES = 500;
+const MAX_CHANGES_BETWEEN = 200;
 /** A last resort for texts that are slow for other reasons. */
 const TIMEOUT_MS = 300;
 
@@ -31,7 +31,7 @@ export async function compareLines(oldLines: readonly string[], newLines: readon
   const [old, renewed] = [toNumbers(oldLines, ids), toNumbers(newLines, ids)];
   const whole = { old: { from: 0, to: old.length }, new: { from: 0, to: renewed.length } };
   const lists = { old, renewed, diffArrays };
-  return compareSpans(whole, lists, MOST_CHANGES) ?? compareBetween(commonLines(old, renewed, ids.size), lists);
+  return compareSpans(whole, lists, MAX_CHANGES) ?? compareBetween(commonLines(old, renewed, ids.size), lists);
 }
 
 interface Lists {
@@ -73,7 +73,7 @@ function compareBetween(common: readonly (readonly [number, number])[], lists: L
   for (const [old, renewed] of [...common, [lists.old.length, lists.renewed.length] as const]) {
     const part = { old: { from: oldAt, to: old }, new: { from: newAt, to: renewed } };
     if (old > oldAt || renewed > newAt) {
-      for (const change of compareSpans(part, lists, MOST_CHANGES_BETWEEN) ?? [wholePart(part, lists)])
+      for (const change of compareSpans(part, lists, MAX_CHANGES_BETWEEN) ?? [wholePart(part, lists)])
         changes.push(change);
     }
     [oldAt, newAt] = [old + 1, renewed + 1];

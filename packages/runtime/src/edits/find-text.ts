@@ -58,10 +58,10 @@ interface Wanted {
 }
 
 /** An edit that requires a unique match is refused long before this count. */
-export const MANY = 1000;
+export const MAX_MATCHES = 1000;
 
 function findAsWritten(source: Source, find: string, { all, edit }: Wanted): Region[] {
-  const search = { limit: all ? Infinity : MANY, overlapping: !all };
+  const search = { limit: all ? Infinity : MAX_MATCHES, overlapping: !all };
   if (source.hasReturns && find.includes("\n") && !find.includes("\r")) {
     const starts = findText(source.plain(), find, search);
     const spans = starts.map((start) => ({ start, end: start + find.length, takesSpace: false }));
@@ -82,7 +82,7 @@ interface Span {
 function findLoosely(source: Source, find: string, { all, edit }: Wanted): Region[] {
   // White space alone would match everywhere.
   if (find.trim() === "") return [];
-  const search = { limit: all ? Infinity : MANY, overlapping: !all };
+  const search = { limit: all ? Infinity : MAX_MATCHES, overlapping: !all };
   const lines = toLineFeeds(find).split("\n");
   const last = lines.pop() ?? "";
   const head = lines.map((line) => `${trimSpaceEnd(line)}\n`).join("");
@@ -123,7 +123,7 @@ interface Folding {
   readonly edit: number;
 }
 
-/** Maps positions in the normalized text back to the original, in one pass over its lines. */
+/** Maps positions in the normalized text back to the original, reading its lines once. */
 function toRegions(text: string, spans: readonly Span[], folding: Folding): Region[] {
   const places = spans.flatMap((span, index) => [
     { at: span.start, index, field: "start" as const, behind: !folding.startsInSpace },

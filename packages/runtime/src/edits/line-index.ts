@@ -23,7 +23,7 @@ function toPlainPunctuation(line: string): string {
 }
 
 /** Limit for inputs with thousands of chunks that nearly fit everywhere: about a second of comparing. */
-const MOST_STEPS = 150_000_000;
+const MAX_STEPS = 150_000_000;
 
 /** The lines of a file as numbers: equal lines have equal numbers. Computed per pass, on first use. */
 export class LineIndex {
@@ -41,7 +41,7 @@ export class LineIndex {
 
   /** The search gave up: the file and the patch are pathological. */
   get exhausted(): boolean {
-    return this.#steps > MOST_STEPS;
+    return this.#steps > MAX_STEPS;
   }
 
   /** Whether the lines match at a position. */

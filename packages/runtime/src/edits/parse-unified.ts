@@ -65,7 +65,7 @@ const GIT_LINES: readonly (readonly [string, (header: Header, reader: PatchReade
   ["index ", (_, reader) => takeMode(reader)],
   ["similarity index ", (_, reader) => void reader.next()],
   ["dissimilarity index ", (_, reader) => void reader.next()],
-  ["copy ", (_, reader) => refuse(reader, "no copy: add the new file with its whole content instead")],
+  ["copy ", (_, reader) => refuse(reader, "not a copy: add the new file with its full content instead")],
 ];
 
 function parseGitHeader(reader: PatchReader, header: Header): void {

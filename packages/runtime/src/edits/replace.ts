@@ -1,6 +1,6 @@
 import { ToolError } from "../protocol/errors.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { findRegions, makeSource, MANY, toLineFeeds } from "./find-text.ts";
+import { findRegions, makeSource, MAX_MATCHES, toLineFeeds } from "./find-text.ts";
 import type { Region, Source } from "./find-text.ts";
 import { lineNumbers, quoteLines, sayLines, sayRange, lineEndAt, lineEndFrom } from "./lines.ts";
 import { makeRedactedError } from "./marker.ts";
@@ -109,7 +109,7 @@ function refuseOverlaps(text: string, regions: readonly Region[], edits: readonl
 function ambiguous(text: string, edit: Named, regions: readonly Region[]): ToolError {
   const starts = regions.map(({ start }) => start);
   const lines = [...new Set(lineNumbers(text, starts))];
-  const times = regions.length < MANY ? `${regions.length} times` : `${MANY} times or more`;
+  const times = regions.length < MAX_MATCHES ? `${regions.length} times` : `${MAX_MATCHES} times or more`;
   const message = `Cannot edit "${edit.path}": ${nameText(edit)} occurs ${times} (${sayLines(lines)})`;
   return new ToolError("AmbiguousMatch", message, {
     ...factsOf(edit),

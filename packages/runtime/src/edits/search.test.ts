@@ -27,7 +27,7 @@ test("text is found wherever it is, overlapping or not", () => {
   );
 });
 
-test("a search stops at its limit and starts where it is told", () => {
+test("a search stops at its limit and starts at the given position", () => {
   expect(findText("aaaa", "a", { limit: 2, overlapping: false })).toEqual([0, 1]);
   expect(findText("aaaa", "a", { limit: 9, overlapping: false, from: 2 })).toEqual([2, 3]);
 });

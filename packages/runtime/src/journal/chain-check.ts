@@ -39,7 +39,7 @@ export interface ChainOptions {
 }
 
 /** A record that is damaged from end to end is described by its first problems. */
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** Checks one chain line by line. A bad link is reported once; the next one is judged by what its own line claims. */
 export class ChainCheck {
@@ -170,7 +170,7 @@ export class ChainCheck {
   }
 
   #report(seq: number, problem: string, kind?: ProblemKind): void {
-    if (this.#problems.length >= MOST_PROBLEMS) this.#more++;
+    if (this.#problems.length >= MAX_PROBLEMS) this.#more++;
     else this.#problems.push({ seq, problem, ...(kind === undefined ? {} : { kind }) });
   }
 }

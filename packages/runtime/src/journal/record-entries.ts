@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readlinkSync } from "node:fs";
 import type { BigIntStats, Dirent } from "node:fs";
 
 /** Names of a folder of the record that are shown of a link. */
-const MOST_SHOWN = 200;
+const MAX_SHOWN = 200;
 
 /**
  * Why something in the record is not what we write there, as a clause about it; undefined where it is, or where nothing is.
@@ -45,7 +45,7 @@ function statsOf(path: string): BigIntStats | string | undefined {
 }
 
 function kindOf(path: string, stats: BigIntStats): string {
-  if (stats.isSymbolicLink()) return `a link to ${JSON.stringify(readlinkSync(path).slice(0, MOST_SHOWN))}`;
+  if (stats.isSymbolicLink()) return `a link to ${JSON.stringify(readlinkSync(path).slice(0, MAX_SHOWN))}`;
   if (stats.isDirectory()) return "a folder";
   if (stats.isFIFO()) return "a pipe";
   if (stats.isFile()) return "a file";

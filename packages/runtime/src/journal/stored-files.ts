@@ -144,10 +144,10 @@ interface ExtraFile extends AuditProblem {
   readonly isDamage: boolean;
 }
 
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 
 function atMost(found: readonly (AuditProblem & { readonly isDamage?: boolean })[]): readonly AuditProblem[] {
-  const listed = found.slice(0, MOST_LISTED).map(({ seq, problem }) => ({ seq, problem }));
+  const listed = found.slice(0, MAX_LISTED).map(({ seq, problem }) => ({ seq, problem }));
   const more = found.length - listed.length;
   return more === 0
     ? listed

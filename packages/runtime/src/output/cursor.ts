@@ -23,9 +23,13 @@ export function createCursors(key: () => Uint8Array): Cursors {
       const given = Buffer.from(seal);
       const wanted = Buffer.from(sealOf(body, boundTo));
       if (rest.length > 0 || given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
-        throw new ToolError("InvalidCursor", "Cannot go on from this cursor: it was altered, or made by another call", {
-          field: "cursor",
-        });
+        throw new ToolError(
+          "InvalidCursor",
+          "Cannot continue from this cursor: it was altered, or created by another call",
+          {
+            field: "cursor",
+          },
+        );
       }
       return JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as unknown;
     },

@@ -18,7 +18,7 @@ const MAX_PATTERN_LENGTH = 1024;
  */
 export function compileGlob(pattern: string): Glob {
   if (pattern.length > MAX_PATTERN_LENGTH) {
-    throw new RangeError(`The pattern is ${pattern.length} characters long, at most ${MAX_PATTERN_LENGTH} are taken`);
+    throw new RangeError(`The pattern is ${pattern.length} characters long; the maximum is ${MAX_PATTERN_LENGTH}`);
   }
   const trimmed = pattern.replace(/\/+$/, "");
   const fromTop = trimmed.replace(/^\.?\/+/, "");
@@ -180,7 +180,7 @@ function expandBraces(pattern: string): string[] {
       }
     }
     if (done.length + open.length > MAX_ALTERNATIVES) {
-      throw new RangeError(`The pattern stands for more than ${MAX_ALTERNATIVES} alternatives`);
+      throw new RangeError(`The pattern expands to more than ${MAX_ALTERNATIVES} alternatives`);
     }
   }
   return done;

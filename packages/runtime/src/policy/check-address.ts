@@ -110,14 +110,14 @@ function contains(wide: Entry, narrow: Entry): boolean {
 function readTarget(urlText: string): Target | AddressVerdict {
   if (urlText.length > LONGEST_URL) return invalid(`it is longer than ${LONGEST_URL} characters`);
   // The URL parser removes some of them, so the result would differ from what a person read.
-  if (CONTROL.test(urlText)) return invalid("it holds control characters");
-  if (urlText.includes("\\")) return invalid('it holds a "\\", which parsers read in different ways');
+  if (CONTROL.test(urlText)) return invalid("it contains control characters");
+  if (urlText.includes("\\")) return invalid('it contains a "\\", which parsers read in different ways');
   if (!URL.canParse(urlText)) return invalid("it is not a complete URL, such as https://example.com/page");
   const url = new URL(urlText);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return deny(`only http and https are supported, not "${url.protocol.slice(0, -1)}"`);
   }
-  if (url.username !== "" || url.password !== "") return deny("it holds a user name or password");
+  if (url.username !== "" || url.password !== "") return deny("it contains a user name or password");
   url.hash = "";
   url.hostname = withoutLastDot(url.hostname);
   const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
@@ -188,10 +188,10 @@ const ENTRY = /^(?:(\*)|(\*\.)?([^\s*:/\\@?#[\]%]+|\[[0-9a-fA-F:.]+\]))(?::(\d{1
 /** A parsed allowlist entry, or why it is invalid. */
 function readEntry(text: string): Entry | string {
   if (/^[a-z]+:\/\//i.test(text)) return "it is a URL; write the host alone, such as example.com";
-  if (text.includes("/")) return "it holds a path or a range; only hosts can be listed";
+  if (text.includes("/")) return "it contains a path or a range; only hosts can be listed";
   const [, every, below, written = "", portText] = ENTRY.exec(text) ?? [];
   if (every === undefined && written === "") {
-    return "it is none of example.com, *.example.com, * and an address, each with or without a port";
+    return "it must be example.com, *.example.com, * or an IP address, each with or without a port";
   }
   const port = portText === undefined ? undefined : Number(portText);
   if (port !== undefined && (port < 1 || port > 65_535)) return `port ${port} is not valid`;

@@ -126,11 +126,11 @@ export function isHiddenFrom(path: string, workspace: Places, closes: Pick<Place
   return closes?.judge(path, false) === "hide";
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function listOf(paths: readonly string[], top: string): string {
-  const shown = paths.slice(0, MOST_NAMED).map((path) => quote(relativeTo(top, path)));
-  return `${shown.join(", ")}${paths.length > MOST_NAMED ? ` and ${paths.length - MOST_NAMED} more` : ""}`;
+  const shown = paths.slice(0, MAX_NAMED).map((path) => quote(relativeTo(top, path)));
+  return `${shown.join(", ")}${paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : ""}`;
 }
 
 function relativeTo(top: string, path: string): string {
@@ -142,8 +142,8 @@ function wayAround({ isCommit }: Recorded, paths: readonly string[], top: string
   const names = paths.map((path) => relativeTo(top, path));
   // For many keys: a pattern that covers all with the same ending.
   const kinds = names.map((name) => name.replace(/^.*(?=\.[^./]+$)/s, "*"));
-  const told = names.length > MOST_NAMED ? [...new Set(kinds)] : names;
-  const excluded = told.slice(0, MOST_NAMED).map((name) => `':(top,exclude)${name}'`);
+  const told = names.length > MAX_NAMED ? [...new Set(kinds)] : names;
+  const excluded = told.slice(0, MAX_NAMED).map((name) => `':(top,exclude)${name}'`);
   const add = `git add -A -- :/ ${excluded.join(" ")}`;
   return isCommit
     ? `Name the files to commit, or: ${add}, then commit without -a`

@@ -73,14 +73,14 @@ function placesOf(command: SimpleCommand, ground: CommandGround, realOf: Resolve
 const FOLDER_OPTION = /^(?:-C|--directory|--chdir|--cwd|--prefix|--dir|--work-tree|--project-dir|--manifest-dir)$/;
 
 /** Each one multiplies the paths to check. The words of a program with such options do not show all it touches anyway. */
-const MOST_FOLDERS = 4;
+const MAX_FOLDERS = 4;
 
 /** The folders that paths may be relative to: where the command starts, then each folder that its options name. */
 function foldersOf({ words, folder }: SimpleCommand): readonly ShellFolder[] {
   const folders = [folder];
   for (const [at, { value }] of words.entries()) {
     const [option = "", given] = value.startsWith("--") ? value.split(/=(.*)/s) : [value.slice(0, 2), value.slice(2)];
-    if (!FOLDER_OPTION.test(option) || folders.length > MOST_FOLDERS) continue;
+    if (!FOLDER_OPTION.test(option) || folders.length > MAX_FOLDERS) continue;
     const target = given === undefined || given === "" ? words[at + 1]?.value : given;
     const last = folders.at(-1)?.path;
     if (target === undefined) continue;
@@ -105,13 +105,13 @@ function foldersAbove(folders: readonly ShellFolder[], ground: CommandGround): r
       if (ground.roots.includes(path)) break;
     }
     // Each one multiplies the paths to check, so only the nearest and the farthest count.
-    for (const path of [...above.slice(0, MOST_ABOVE), ...above.slice(-MOST_ABOVE)])
+    for (const path of [...above.slice(0, MAX_PARENTS), ...above.slice(-MAX_PARENTS)])
       found.set(path, { ...folder, path });
   }
   return [...found.values()];
 }
 
-const MOST_ABOVE = 16;
+const MAX_PARENTS = 16;
 
 /** The words that may name paths, with the access to those paths. */
 function* usedWords(command: SimpleCommand): Generator<UsedWord> {

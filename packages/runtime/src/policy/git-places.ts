@@ -41,7 +41,7 @@ const HOOKS = [
 ] as const;
 
 /** No real configuration has more. */
-const MOST = 500;
+const MAX_PLACES = 500;
 
 /**
  * The paths that a configuration names. In a setting that is not known to be harmless, every word that can be a path
@@ -54,7 +54,7 @@ export function placesInConfig(text: string, ground: ConfigGround): readonly Nam
     if (value === undefined || value === "" || isPlainSetting(setting, () => true)) continue;
     const why = `${key} of git's configuration names it`;
     for (const { path, if_exists } of pathsOf(key, value, ground)) found.push({ path, why, if_exists });
-    if (found.length > MOST) break;
+    if (found.length > MAX_PLACES) break;
   }
   return found;
 }

@@ -54,14 +54,14 @@ export function areCommandsInForce({ tool, commands = [] }: CallFacts, workspace
   if (isIn) return IN_FORCE;
   const names = boundList(
     skill_commands.map((words) => words.join(" ").trimEnd()),
-    MOST_NAMED,
+    MAX_NAMED,
   ).join(", ");
   const left =
     names === "" ? "no commands" : `only the commands ${names}, without variables before them and output to files`;
   return outOfForce(`Cannot use "${tool.name}" this way: the active skill${namesOf(workspace)} allows ${left}`);
 }
 
-const MOST_NAMED = 8;
+const MAX_NAMED = 8;
 
 /** `2>&1` and `> /dev/null` write no file. */
 function writesFile({ operator, target: { value, isDynamic } }: ShellRedirection): boolean {

@@ -11,4 +11,4 @@ export interface AttachedFile {
 }
 
 /** Telegram's limit for bots, the lowest of all channels. */
-export const MOST_ATTACHED_BYTES = 50_000_000;
+export const MAX_ATTACHED_BYTES = 50_000_000;

@@ -109,7 +109,7 @@ export function makePolicySchema() {
     network: z.strictObject({ allow: z.array(z.string().min(1)) }).optional(),
     /** Digests of calls that a person approved in advance, each for exactly that call. */
     approve: z
-      .array(z.string().regex(/^[0-9a-f]{64}$/, "has to be a digest: 64 digits from 0 to f, as a request shows it"))
+      .array(z.string().regex(/^[0-9a-f]{64}$/, "must be a digest: 64 hex digits, as shown in a request"))
       .optional(),
     /** Default: `after`. */
     reverse_thinking: z.enum(REVERSE_THINKING_ORDERS).optional(),

@@ -28,8 +28,8 @@ const ANSWERED = {
   approval_id: "the request",
   digest: "SHA-256 of the request: the answer applies only to it",
   scope: "scope of a grant: `call`, `run`, `session`; null for a denial",
-  by: "who answered; null where it is not known",
-  via: "where: `terminal`, `http`, `telegram` …; null where it is not known",
+  by: "who answered; null if unknown",
+  via: "where: `terminal`, `http`, `telegram` …; null if unknown",
   reason: "the reason given; may be empty",
 } as const;
 
@@ -197,7 +197,7 @@ export const EVENT_PAYLOADS = {
   },
   progress: {
     ...CALL,
-    fraction: "from 0 to 1, or null where it is not known",
+    fraction: "from 0 to 1, or null if unknown",
     detail: "what the tool is doing, redacted; at most 500 characters",
   },
   "reply.sent": { channel: "the channel", "text?": "the reply", "file?": "`artifact`, `name`, `bytes`, `sha256`" },

@@ -39,34 +39,34 @@ test.each(PLACES)("the part $path is found at $place, or what it would lie in", 
 
 // oxfmt-ignore
 const WRONG = [
-  { text: "",                        line: 1, column: 1,  says: /ends too early/ },
-  { text: " \n ",                    line: 2, column: 2,  says: /ends too early/ },
-  { text: '{"a": 1',                 line: 1, column: 8,  says: /ends too early/ },
-  { text: "{ max_turns: 5 }",        line: 1, column: 3,  says: /something else belongs here/ },
-  { text: '{\n  "a": 1,\n}',         line: 3, column: 1,  says: /something else/ },
-  { text: '{"a": 1}\n// a remark\n', line: 2, column: 1,  says: /something else/ },
-  { text: '{"a" 1}',                 line: 1, column: 6,  says: /something else/ },
-  { text: '{"a": 01}',               line: 1, column: 8,  says: /something else/ },
-  { text: "[1 2]",                   line: 1, column: 4,  says: /something else/ },
-  { text: "[1}",                     line: 1, column: 3,  says: /something else/ },
-  { text: '{"a": "b\nc"}',           line: 1, column: 7,  says: /something else/ },
-  { text: "\uFEFF{}",                line: 1, column: 1,  says: /something else/ },
+  { text: "",                        line: 1, column: 1,  says: /unexpected end/ },
+  { text: " \n ",                    line: 2, column: 2,  says: /unexpected end/ },
+  { text: '{"a": 1',                 line: 1, column: 8,  says: /unexpected end/ },
+  { text: "{ max_turns: 5 }",        line: 1, column: 3,  says: /unexpected character/ },
+  { text: '{\n  "a": 1,\n}',         line: 3, column: 1,  says: /unexpected character/ },
+  { text: '{"a": 1}\n// a remark\n', line: 2, column: 1,  says: /unexpected character/ },
+  { text: '{"a" 1}',                 line: 1, column: 6,  says: /unexpected character/ },
+  { text: '{"a": 01}',               line: 1, column: 8,  says: /unexpected character/ },
+  { text: "[1 2]",                   line: 1, column: 4,  says: /unexpected character/ },
+  { text: "[1}",                     line: 1, column: 3,  says: /unexpected character/ },
+  { text: '{"a": "b\nc"}',           line: 1, column: 7,  says: /unexpected character/ },
+  { text: "\uFEFF{}",                line: 1, column: 1,  says: /unexpected character/ },
 ];
 
-test.each(WRONG)("$text is no JSON from line $line, column $column on", ({ text, line, column, says }) => {
+test.each(WRONG)("$text is not valid JSON from line $line, column $column on", ({ text, line, column, says }) => {
   const found = locateJson(text);
 
   expect(() => JSON.parse(text)).toThrow();
   expect(found).toMatchObject({ problem: expect.stringMatching(says), place: { line, column } });
 });
 
-test("a name that an object has twice is told, with the place of the second", () => {
+test("a duplicate name in an object is reported, with the position of the second", () => {
   const found = locateJson('{ "a": 1, "b": { "a": 2 },\n  "a": 3 }');
 
   expect(found).toMatchObject({ value: { a: 3 }, repeated: [{ name: "a", place: { line: 2, column: 3 } }] });
 });
 
-test("what JSON.parse takes is taken with the same value, and what it refuses is refused", () => {
+test("accepts and rejects the same texts as JSON.parse, with the same values", () => {
   const piece = fc.constantFrom(
     "{",
     "}",
@@ -129,18 +129,18 @@ const TWICE = [
   { title: "after an object that is over",  text: '{"a":{"a":{"b":[]}},"b":1,"a":1}',                            line: 1, column: 27 },
 ] as const;
 
-test.each(TWICE)("an object that has a name twice ($title) is refused with its place", ({ text, line, column }) => {
-  expect(() => parseStrictJson(text)).toThrow(new RegExp(`same name twice.* line ${line} column ${column}$`));
+test.each(TWICE)("an object with a duplicate name ($title) is rejected with its position", ({ text, line, column }) => {
+  expect(() => parseStrictJson(text)).toThrow(new RegExp(`Duplicate name.* line ${line} column ${column}$`));
   expect(locateJson(text)).toMatchObject({ repeated: [{ place: { line, column } }] });
 });
 
-test("a name may stand in one object after the other, and what is no JSON is refused as ever", () => {
+test("the same name is allowed in separate objects, and invalid JSON is rejected", () => {
   for (const text of ['[{"a":1},{"a":1}]', '{"a":{"a":{"a":1}},"b":{"a":1}}', '{"a":"\\"a\\":1,"}', "1", '""'])
     expect(parseStrictJson(text)).toEqual(JSON.parse(text));
   for (const text of ["", "{", '{"a":1,}', "{a:1}"]) expect(() => parseStrictJson(text)).toThrow(SyntaxError);
 });
 
-test("names that are there twice by the thousand are told a few times", () => {
+test("of thousands of duplicate names only a few are reported", () => {
   const text = `{${Array.from({ length: 5000 }, () => '"a":1').join(",")}}`;
   expect(locateJson(text)).toMatchObject({ repeated: { length: 20 } });
 });

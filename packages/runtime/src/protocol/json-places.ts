@@ -26,7 +26,7 @@ export function parseStrictJson(text: string): unknown {
   const [repeated] = scan.repeated;
   if (repeated === undefined) return value;
   const { line, column } = placesOf(text)(repeated.at);
-  throw new SyntaxError(`An object has the same name twice, the second time at line ${line} column ${column}`);
+  throw new SyntaxError(`Duplicate name in an object at line ${line} column ${column}`);
 }
 
 /**
@@ -37,7 +37,7 @@ export function locateJson(text: string): LocatedJson | { readonly problem: stri
   const wrongAt = scan.run();
   const placeAt = placesOf(text);
   if (wrongAt !== undefined) {
-    const problem = wrongAt >= text.length ? "it ends too early" : "something else belongs here";
+    const problem = wrongAt >= text.length ? "unexpected end" : "unexpected character";
     return { problem, place: placeAt(wrongAt) };
   }
   return {
@@ -80,7 +80,7 @@ const SPACE = /[ \t\n\r]*/y;
 const DEEPEST = 4;
 
 /** One is enough to refuse a text; a few more help to fix it. */
-const MOST_REPEATED = 20;
+const MAX_REPEATED = 20;
 
 /** The tokens that may come next. */
 type Wanted = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end" | "nothing";
@@ -156,7 +156,7 @@ class Scan {
     const name = JSON.parse(string) as string;
     this.#path[this.#path.length - 1] = name;
     const names = this.#names.at(-1);
-    if (names?.has(name) === true && this.repeated.length < MOST_REPEATED) this.repeated.push({ name, at });
+    if (names?.has(name) === true && this.repeated.length < MAX_REPEATED) this.repeated.push({ name, at });
     names?.add(name);
     if (this.#path.length <= this.#deepest) this.places.set(keyOf(this.#path), at);
     this.#wanted = ":";

@@ -137,7 +137,7 @@ const MAIL = new Set([72, 76]);
 /** How close lines are that may be framed differently: `set -x` prints each one twice. */
 const NEAR = 3;
 /** A line of a key was folded to at most this many lines. */
-const MOST_FOLDS = 3;
+const MAX_FOLDS = 3;
 
 /** Whether lines of the same width follow: one for a width that keys have, two for any other. */
 function isOneOfMany(view: View, first: Framed): boolean {
@@ -169,7 +169,7 @@ function isNearSame(view: View, { line, body }: Framed): boolean {
 function isFolded(view: View, first: Framed): boolean {
   let joined = "";
   let each: Framed | undefined = first;
-  for (let count = 0; each !== undefined && count < MOST_FOLDS && !view.short; count++) {
+  for (let count = 0; each !== undefined && count < MAX_FOLDS && !view.short; count++) {
     if (each.body.text !== each.line.text.trim()) return false;
     joined += each.body.text;
     each = nextFramed(view, each);

@@ -111,14 +111,14 @@ function isBodyText(text: string): boolean {
 /** Allowed between two lines of a block: signs, headers, the location of the next search result. */
 const HEADER = /^(?:Version|Comment|Charset|Hash|Subject|x-[\w-]{1,20}): /i;
 const PLACE = /[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|\d{1,7}(?:\t|[:|→] ?)/y;
-const MOST_BETWEEN = 200;
+const MAX_BETWEEN = 200;
 
 /** Whether a line continues the block or key whose last line ended there. */
 function goesOn({ text }: View, last: number, start: number): boolean {
-  if (last < 0 || start - last > 2 * MOST_BETWEEN) return false;
+  if (last < 0 || start - last > 2 * MAX_BETWEEN) return false;
   if (start <= last) return true;
   const between = text.slice(last, start).replaceAll(REDACTION_MARKER, "");
-  if (between.length > MOST_BETWEEN || between.includes("-----")) return false;
+  if (between.length > MAX_BETWEEN || between.includes("-----")) return false;
   return between.split(/\r?\n|\\[nr]/).every((line) => !/[A-Za-z]/.test(line) || HEADER.test(line) || isPlace(line));
 }
 
@@ -168,13 +168,13 @@ interface NextLine {
 }
 
 const GAP = setOf(" \t\r\n\\\"'`,;>|*#)");
-const MOST_GAP = 200;
+const MAX_GAP = 200;
 
 function nextLine(view: View, from: number): NextLine {
   const { text, final } = view;
   let at = from;
   let lineStart = -1;
-  for (; at < text.length && at - from < MOST_GAP; at++) {
+  for (; at < text.length && at - from < MAX_GAP; at++) {
     const code = text.charCodeAt(at);
     if (code === CODE.star && follows(view, at, REDACTION_MARKER)) break;
     if (isNewline(code)) lineStart = at + 1;

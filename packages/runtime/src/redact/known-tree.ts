@@ -40,7 +40,7 @@ function insert(root: Branch, form: string): void {
 }
 
 /** Indentation of the rest of a value that is wrapped over lines. */
-const MOST_INDENT = 40;
+const MAX_INDENT = 40;
 
 /**
  * Skips terminal colors, and a line end with a backslash or "=" before it and spaces after it; returns `at` if there
@@ -63,13 +63,13 @@ function skipSign(text: string, at: number): number {
 
 function skipIndent(text: string, at: number): number {
   let end = at;
-  const limit = at + MOST_INDENT;
+  const limit = at + MAX_INDENT;
   while (end < limit && (text.charCodeAt(end) === CODE.space || text.charCodeAt(end) === CODE.tab)) end++;
   return end;
 }
 
 /** More of them in a row do not occur in practice. */
-const MOST_QUOTES = 8;
+const MAX_QUOTES = 8;
 const DROPPED = setOf("'\"`$\\");
 
 /**
@@ -77,7 +77,7 @@ const DROPPED = setOf("'\"`$\\");
  * itself after quotes that the shell removes. `CUT` if the text ends first.
  */
 function skipEscape(text: string, at: number, code: number): number {
-  for (let from = at; from <= at + MOST_QUOTES; from++) {
+  for (let from = at; from <= at + MAX_QUOTES; from++) {
     if (from > at && text.charCodeAt(from) === code) return from + 1;
     const escape = escapeAt(text, from);
     if (escape > 0 && escape >> LENGTH_BITS === code) return from + (escape & LENGTH_MASK);

@@ -11,8 +11,8 @@ export const AFTER_VALUE = setOf("\"'\\:= ");
 const SIGNS = setOf(":=");
 const BETWEEN = setOf(" \t\r\n,-");
 const NAME_WORDS = ["name", "key"] as const;
-const MOST_VALUE = 200;
-const MOST_BETWEEN = 60;
+const MAX_VALUE = 200;
+const MAX_BETWEEN = 60;
 
 /** `"value": "x", "name": "DB_PASSWORD"`: the value of a pair whose name comes second. `anchor` is the word "value". */
 export function findValueBeforeName(view: View, { start, end }: Span): Found | undefined {
@@ -24,7 +24,7 @@ export function findValueBeforeName(view: View, { start, end }: Span): Found | u
   if (redacted !== undefined) return redacted;
   const to = valueEnd(view, first, { isQuoted: first > from });
   if (to === undefined) return undefined;
-  const next = runEnd(view, pastQuote(view, to), { of: BETWEEN, window: MOST_BETWEEN });
+  const next = runEnd(view, pastQuote(view, to), { of: BETWEEN, window: MAX_BETWEEN });
   const name = next === to ? undefined : nameAt(view, next);
   const claim = name === undefined || view.short ? undefined : claimOf(name);
   if (name === undefined || claim === undefined || claim.strength === "random" || claim.isPlural) return undefined;
@@ -49,7 +49,7 @@ function pastQuote(view: View, at: number): number {
 }
 
 function valueEnd(view: View, at: number, { isQuoted }: { isQuoted: boolean }): number | undefined {
-  for (let end = at; end < at + MOST_VALUE; end++) {
+  for (let end = at; end < at + MAX_VALUE; end++) {
     const code = codeAt(view, end);
     if (code < 0 || code === CODE.newline || code === CODE.return || isQuote(code) || code === CODE.backslash) {
       return end === at || (isQuoted && code === CODE.newline) ? undefined : end;

@@ -9,7 +9,7 @@ const MARKED_BREAK =
 /** As in the text, written out in a string, or with the prefix that searches, diffs and listings add. */
 const PLAIN_BREAK = /^(?:\r?\n|\\{1,4}n)(?:[^\s:]{1,60}:\d{1,7}:|[ \t]{0,8}\d{1,7}(?:\t|[:|→] ?))?[ \t>|#+]{0,40}/;
 const BREAK_WINDOW = 96;
-const MOST_PIECES = 40;
+const MAX_PIECES = 40;
 const PIECE_WINDOW = 512;
 
 interface Joined {
@@ -37,7 +37,7 @@ export function joinWrapped(view: View, wrapped: Wrapped): Joined | undefined {
   const { from, at, of, isWhole, enough = Infinity, judge, size = Infinity } = wrapped;
   let text = view.text.slice(from, at);
   let end = at;
-  for (let count = 0; count < MOST_PIECES && text.length < size; count++) {
+  for (let count = 0; count < MAX_PIECES && text.length < size; count++) {
     const next = nextPiece(view, end, of);
     if (next === undefined || view.short) break;
     const piece = view.text.slice(next.start, next.end);

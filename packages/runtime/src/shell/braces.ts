@@ -1,13 +1,13 @@
-/** More words than this from one pair of braces are not spelled out: the word is dynamic. */
+/** More words than this from one pair of braces are not expanded: the word is dynamic. */
 const MAX_WORDS = 64;
-/** Nor more braces in one word: each is looked at from each of those around it. */
+/** The same for the number of braces in one word: each is examined from each of those around it. */
 const MAX_BRACES = 32;
-/** Nor more characters in all of the words, or in all that is looked at for the ends of braces. */
+/** The same for the characters in all of the words, and for those examined to find the ends of braces. */
 const MAX_CHARACTERS = 32_768;
 
 /**
- * The words that braces stand for, as source text: `a{b,c}` gives `ab` and `ac`. Undefined where there are too many or
- * the braces hold something that is not plain. Quoted text stays as it is.
+ * Brace expansion, as source text: `a{b,c}` gives `ab` and `ac`. Undefined if there are too many words or the braces
+ * contain something that is not plain. Quoted text stays unchanged.
  */
 export function expandBraces(text: string): readonly string[] | undefined {
   const braces = text.split("{", MAX_BRACES + 2).length - 1;
@@ -31,7 +31,7 @@ export function expandBraces(text: string): readonly string[] | undefined {
 }
 
 interface Piece {
-  /** Undefined for a text that stands for itself. */
+  /** Undefined for literal text. */
   readonly choices: readonly string[] | undefined;
   readonly end: number;
 }
@@ -46,7 +46,7 @@ function readPiece(text: string, at: number): Piece | undefined {
   return { choices: undefined, end: endOfQuoted(text, at) };
 }
 
-/** One character, or a whole quoted text or expansion. */
+/** One character, or a complete quoted text or expansion. */
 function endOfQuoted(text: string, at: number): number {
   const character = text.charAt(at);
   if (character === "\\") return Math.min(at + 2, text.length);
@@ -73,7 +73,7 @@ function endOfExpansion(text: string, at: number): number {
   return text.length;
 }
 
-/** Undefined where these are no braces that expand; `choices` undefined where they are but stand for too much. */
+/** Undefined if these braces do not expand; `choices` is undefined if they expand to too much. */
 function readBraces(
   text: string,
   at: number,

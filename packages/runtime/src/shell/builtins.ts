@@ -5,7 +5,7 @@ import { joinWords } from "./runner.ts";
 import { withAssignments } from "./scope.ts";
 import { namedInput, runInput, runWritten } from "./shells.ts";
 
-/** Builtins that run others, change what names mean, or evaluate their arguments a second time. */
+/** Builtins that run other commands, change the meaning of names, or evaluate their arguments a second time. */
 // oxfmt-ignore
 export const BUILTINS: readonly (readonly [string, Unwrap])[] = [
   ["eval",      unwrapEval],
@@ -54,11 +54,11 @@ function unwrapEval({ words, assignments }: PlainCommand, runner: Runner): boole
   return true;
 }
 
-/** Start files that people have, and that set up their tools. */
+/** Users' start files, which set up their tools. */
 const OWN_FILES =
   /^~\/\.(?:nvm\/nvm\.sh|cargo\/env|bashrc|profile|bash_profile|zshrc|zprofile|asdf\/asdf\.sh|sdkman\/bin\/sdkman-init\.sh|rvm\/scripts\/rvm)$/;
 
-/** A file of the workspace is read like a script that is run; what is not plainly a file is opaque. */
+/** A file of the workspace is treated like a script that is run; anything that may not be a file is opaque. */
 function unwrapSource({ words }: PlainCommand, runner: Runner): boolean {
   const file = words[1];
   if (file === undefined || OWN_FILES.test(file.value)) return false;
@@ -117,8 +117,8 @@ function forgetFolder(_: PlainCommand, { scope }: Runner): boolean {
 
 function declareVariables({ words }: PlainCommand, { scope, walk, name, opaque }: Runner): boolean {
   const { options, operands } = readArguments(words);
-  if (hasOption(options, "-n")) opaque("a name stands for another one");
-  // An integer or a reference evaluates whatever is assigned to it.
+  if (hasOption(options, "-n")) opaque("a name is an alias of another one");
+  // For an integer or a reference, the assigned value is evaluated.
   if (hasOption(options, "-i", "-n", "-A", "-a")) walk.evaluates = true;
   const exports = name === "export" || hasOption(options, "-x");
   const isOther = hasOption(options, "-n", "-i");
@@ -170,13 +170,13 @@ function unwrapMapfile({ words }: PlainCommand, runner: Runner): boolean {
   return callbacks.length > 0;
 }
 
-/** `set -x` prints with `PS4`, which is evaluated; `set -- a b` gives new arguments. */
+/** `set -x` prints with `PS4`, which is evaluated; `set -- a b` sets new arguments. */
 function changeSettings({ words }: PlainCommand, { scope, walk }: Runner): boolean {
   const [, first] = words;
   if (first === undefined) return false;
   if (/^-[a-zA-Z]*x|xtrace/.test(words.map(({ value }) => value).join(" "))) walk.evaluates = true;
   if (first.isDynamic || /^[^-+]/.test(first.value) || words.some(({ value }) => value === "--")) {
-    // Known to no more than this shell, and it may be in a function or a loop.
+    // It exists only in this shell, and may be in a function or a loop.
     for (const name of POSITIONALS) scope.variables.set(name, undefined);
   }
   return false;

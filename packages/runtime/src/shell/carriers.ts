@@ -9,13 +9,13 @@ import { runInput } from "./shells.ts";
 
 interface CarrierRow extends OptionTable {
   readonly names: readonly string[];
-  /** Words between the options and the command: the duration of `timeout`, the folder of `chroot`. */
+  /** Number of words between the options and the command: the duration of `timeout`, the folder of `chroot`. */
   readonly skip?: number;
-  /** `NAME=value` may stand before the command. */
+  /** `NAME=value` may precede the command. */
   readonly takesAssignments?: boolean;
-  /** Options whose value is read as shell. */
+  /** Options whose value is evaluated as shell. */
   readonly runsText?: readonly string[];
-  /** A single word is a text for a shell. */
+  /** A single word is shell text. */
   readonly joins?: boolean;
   /** Words that must come first: `run` of `uv run`. */
   readonly after?: readonly string[];
@@ -105,7 +105,7 @@ function unwrapRow(row: CarrierRow): Unwrap {
   };
 }
 
-/** An option of the carrier itself that starts a command: `strace -o '|sort'`, `valgrind --db-command='gdb %f'`. */
+/** An option of the carrier that starts a command: `strace -o '|sort'`, `valgrind --db-command='gdb %f'`. */
 function textOfOption({ value }: Option): readonly ShellWord[] {
   if (value === undefined || value.isDynamic) return [];
   if (/^[|!]\s*\S/.test(value.value)) return [{ ...value, value: value.value.slice(1) }];
@@ -154,7 +154,7 @@ const ENV: CarrierRow = {
   takesAssignments: true,
 };
 
-/** `env -S 'rm -rf /'` splits its text itself, much like a shell, and reads on with what it gave and what follows. */
+/** `env -S 'rm -rf /'` splits its text much like a shell, and continues with the resulting and following words. */
 function unwrapEnv(command: PlainCommand, runner: Runner): boolean {
   const { firstOperand, isUnsure } = readArguments(command.words, ENV, { stopsEarly: true });
   const split = findSplit(command.words);
@@ -168,7 +168,7 @@ function unwrapEnv(command: PlainCommand, runner: Runner): boolean {
   return true;
 }
 
-/** The text that env splits, and the words behind it; alone, in a cluster (`-vS`), or with its value (`-Stext`). */
+/** The text that env splits, and the words after it; separate, in a cluster (`-vS`), or with its value (`-Stext`). */
 function findSplit(
   words: readonly ShellWord[],
 ): { readonly text: ShellWord; readonly rest: readonly ShellWord[] } | undefined {
@@ -186,7 +186,7 @@ function findSplit(
   return undefined;
 }
 
-/** The home folder stays what it is. */
+/** The home folder stays unchanged. */
 function quote(value: string): string {
   const home = /^~[\w-]*/.exec(value)?.[0] ?? "";
   return `${home}'${value.slice(home.length).replaceAll("'", "'\\''")}'`;
@@ -208,7 +208,7 @@ function unwrapOption(table: OptionTable, ...names: readonly string[]): Unwrap {
   };
 }
 
-/** A program that joins its words and runs them as shell. */
+/** A program that joins its words and runs them as shell text. */
 function unwrapText(table: OptionTable): Unwrap {
   return ({ words }, runner) => {
     const { operands, isUnsure } = readArguments(words, table, { stopsEarly: true });
@@ -219,7 +219,7 @@ function unwrapText(table: OptionTable): Unwrap {
   };
 }
 
-/** `npm exec -- tool`, `npm x -c 'text'`; all else of npm is its own. */
+/** `npm exec -- tool`, `npm x -c 'text'`; all other npm subcommands are its own. */
 function unwrapNpm({ words }: PlainCommand, runner: Runner): boolean {
   const at = findSubcommand(words, ["exec", "x", "explore"]);
   if (at < 0) return false;

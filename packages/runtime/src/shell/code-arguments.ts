@@ -1,8 +1,8 @@
-/** How far behind a call's bracket its arguments are looked for. */
+/** Arguments are searched up to this far after a call's bracket. */
 const MAX_REACH = 400;
 export const MAX_TEXTS = 32;
 const STRING = /(?<![A-Za-z0-9])[rbuf]?(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')/y;
-/** What joins two texts in quotes in one language or another. */
+/** Concatenation operators of the languages, between two quoted texts. */
 const JOINT = /\s*(?:\+|\.|~|<>|\.\.)\s*(?=["'])/y;
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
 
@@ -11,7 +11,7 @@ interface CallFound {
   readonly texts: readonly string[];
 }
 
-/** The texts in quotes among the arguments of each call that a shape finds. */
+/** The quoted texts among the arguments of each matching call. */
 export function* argumentsAfter(code: string, shape: RegExp): Generator<CallFound> {
   let count = 0;
   for (const match of code.matchAll(shape)) {
@@ -55,18 +55,18 @@ function unescapeString(text: string): string {
   );
 }
 
-/** Names that are looked up at most; code may give thousands. */
+/** At most this many names are looked up; code may contain thousands. */
 const MAX_ALIASES = 16;
-/** `import subprocess as s`, `const s = require("child_process")`, `import * as s from "fs"`: the module, by another name. */
+/** `import subprocess as s`, `const s = require("child_process")`, `import * as s from "fs"`: module aliases. */
 const MODULE_ALIAS =
   /\b([A-Za-z_][\w.]{0,60})[ \t]+as[ \t]+([A-Za-z_]\w{0,60})|\b(?:const|let|var)\s+([A-Za-z_$][\w$]{0,60})\s*=\s*(?:await\s+)?(?:require|import)\s*\(\s*["'](?:node:)?([\w/]{1,60})["']\s*\)|\bimport\s+(?:\*\s*as\s+)?([A-Za-z_$][\w$]{0,60})\s+from\s*["'](?:node:)?([\w/]{1,60})["']/g;
 /** `from subprocess import call as c`, `import { spawn as s } from "child_process"`, `const { rmSync: r } = require("fs")`. */
 const MEMBERS =
   /\bfrom[ \t]+([\w.]{1,60})[ \t]+import[ \t]+\(?([\w*, \t]{1,200})|\b(?:const|let|var|import)\s*\{([^}]{1,200})\}\s*(?:=\s*(?:await\s+)?(?:require|import)\s*\(\s*|from\s*)["'](?:node:)?([\w/]{1,60})["']/g;
-/** What is called by these names alone is looked for under its module's. */
+/** Names imported from a module are searched under the module's name. */
 const STARTERS = ["call", "run", "check_call", "check_output", "Popen", "getoutput", "getstatusoutput", "spawn"];
 
-/** The code with calls under the names of their modules, whatever the code calls them. */
+/** The code with its calls under their modules' names, whatever aliases it uses. */
 export function withoutAliases(code: string): string {
   let plain = code;
   let count = 0;

@@ -1,9 +1,9 @@
 /**
- * Code that runs a text which is not in it: one that it reads, is given as an argument, finds in its environment or puts
- * together. What such code does cannot be read out of it.
+ * Code that runs text which it does not contain: text that it reads, receives as an argument, finds in its environment
+ * or builds. The effect of such code cannot be determined from its source.
  */
 
-/** Calls that run a text as code of the same language. A method of another object (`pattern.exec`, `model.eval`) is not one. */
+/** Calls that run text as code of the same language; not a method of another object (`pattern.exec`, `model.eval`). */
 const CALLS = new RegExp(
   String.raw`(?:${[
     String.raw`(?<![\w.$@%&\"'${"`"}-]|->)(?:eval|exec|execfile|EVAL|evalin|evalc|create_function)`,
@@ -14,25 +14,25 @@ const CALLS = new RegExp(
   ].join("|")})\s*\(\s*`,
   "g",
 );
-/** A text that is spelled out. */
+/** A literal text. */
 const LITERAL = String.raw`[rbu]{0,2}(?:"""(?:[^"\\]|\\.)*"""|"(?:[^"\\\n$#@]|\\.|[$#@](?![\w{(]))*"|'(?:[^'\\\n]|\\.)*'|${"`"}(?:[^${"`"}\\$]|\\.)*${"`"})`;
-/** It is the whole of an argument, or there is none. */
+/** It is a complete argument, or there is none. */
 const SPELLED = new RegExp(String.raw`\)|(?:${LITERAL})\s*[,)]`, "y");
-/** Of a call whose arguments are all code. */
+/** For a call whose arguments are all code. */
 const ALL_SPELLED = new RegExp(String.raw`\)|(?:(?:${LITERAL})\s*,\s*){0,8}(?:${LITERAL})\s*\)`, "y");
-/** The name without brackets: `eval STDIN.read`, `map(eval, lines)`, `perl -ne eval`. Blocks, keys and spelled out texts are something else. */
+/** The name without brackets: `eval STDIN.read`, `map(eval, lines)`, `perl -ne eval`; not blocks, keys and literals. */
 const BARE =
   /(?<![\w.$@%&"'-]|->)(?:eval|EVAL)\b(?![\w-]|\s*(?:[({:=]|do\b|""|\w+\s*:))|[(,[=]\s*exec\s*(?:[,)\];\n]|$)/;
-/** Where a quote misleads, what follows still tells. */
+/** If a quote is misleading, the text after it still decides. */
 const BARE_SOURCE =
   /(?:(?<![\w.$@%&-])(?:eval|EVAL)|\b(?:instance|class|module)_eval)[ \t]{0,8}(?:[$@<*[\\]|(?:STDIN|ARGF|ARGV|ENV|gets|join|shift|readline|File|IO|slurp)\b)/;
-/** Ways to the same calls that do not name them. */
+/** Ways to make the same calls without naming them. */
 const DISGUISED =
   /\b__builtins__\b|\bgetattr\(\s*__?builtins|\b(?:globalThis|global|window|this|self)\s*\[\s*["'`]\w{0,20}["'`]\s*(?:\+|\]\s*\()|["'`]constructor["'`]\s*\]\s*[[(]|\bprocess\s*\.\s*(?:binding|_linkedBinding|dlopen)\s*\(|\bWorker\)?\s*\([^;\n]{0,200}\beval\s*:/;
 const CONSOLES =
   /\.\s*interact\s*\(|\bcode\s*\.\s*Interactive\w+|\bInteractive(?:Console|Interpreter)\b|\bfrom\s+code\s+import\b|\b(?:IPython|ptpython|bpython)\s*\.\s*(?:embed|start\w*|repl)|\b(?:pdb|ipdb|pudb)\s*\.\s*(?:set_trace|run\w*|Pdb|post_mortem|pm)\b|\bbreakpoint\s*\(|\bIRB\s*\.\s*(?:start|setup)|\bbinding\s*\.\s*(?:irb|pry|break)\b|\bPry\s*\.\s*(?:start|run)|["'](?:node:)?repl["']|\brepl\s*\.\s*start\b|\bdebug\s*\.\s*debug\s*\(|\bIEx\s*\.\s*pry|\bPsy\\|\brun_main_repl\b|\(\s*(?:repl|read-eval-print-loop|clojure\.main\/repl)\s*\)/;
 
-/** Texts that come from outside of the code: standard input and arguments. */
+/** Text from outside the code: standard input and arguments. */
 const GIVEN =
   /\bsys\s*\.\s*(?:argv|stdin)\b|\b(?:raw_)?input\s*\(|\bfileinput\b|\bopen\s*\(\s*0\b|\bprocess\s*\.\s*(?:argv|stdin|openStdin)\b|\breadFileSync\s*\(\s*0\b|\bDeno\s*\.\s*(?:args|stdin)\b|\bBun\s*\.\s*(?:argv|stdin)\b|\bARG[VFS]\b|\bSTDIN\b|\$stdin\b|(?<![\w.])gets\b|<>|<<>>|\$<|\bphp:\/\/|\bio\s*\.\s*(?:read|lines|stdin)\b|(?<![\w.])arg\s*\[|\bcommandArgs\b|\breadLines?\b|\breadline\s*\(|(?<![\w.])(?:stdin|argv)\b(?!\s*=)|\bSystem\s*\.\s*(?:argv|in)\b|\bIO\s*\.\s*(?:gets|read)\b|(?<![\w.$>-])shift\b|\bargs\s*[[(]\s*\d|\*(?:in|standard-input|command-line-args)\*|\/dev\/(?:stdin|fd\/)|\/proc\/(?:self|\d+)\/fd\//;
 const ENVIRONMENT =
@@ -40,26 +40,26 @@ const ENVIRONMENT =
 /** Calls that run a file or a module. */
 const LOADS =
   /(?<![\w.$@%])(?:(?:require|require_once|include|include_once|load|loadfile|dofile|source|import_module|run_module|__import__|import|consult|use)\s*\(\s*|(?:require|require_once|require_relative|include|include_once|load|source|do)\s+(?=["'$]|shift\b|ARGV|ENV|STDIN|<|q\W|\/)|(?:import|from)\s*(?=["'`](?:https?|data|blob):))|\b(?:(?:importlib|imp|runpy|Module|Code)\s*\.\s*(?:import_module|run_module|run_path|require_file)|(?:pickle|cPickle|marshal|dill|Marshal)\s*\.\s*loads?|(?:YAML|yaml)\s*\.\s*unsafe_load)\s*\(\s*|\b_load\s*\(\s*/g;
-/** Ways to run a file or a text that name it somewhere in their arguments. */
+/** Ways to run a file or text that is named somewhere in their arguments. */
 const LOADERS = /\b(?:spec_from_file_location|exec_module|load_source|SourceFileLoader|InstructionSequence)\b/;
 const NO_FILE =
   /^(?:(?:file:\/\/)?\/(?:dev|proc)\/|(?:\.\.\/)+(?:dev|proc)\/|(?:https?|data|blob|php|phar|ftp|expect):|stdin$|user$|-$|&)/i;
 const FIRST_LITERAL = new RegExp(String.raw`(${LITERAL})\s*(?:[,);}\n]|$)`, "y");
-/** How far an argument is looked at. */
+/** At most this much of an argument is examined. */
 const MAX_REACH = 300;
 
-/** Flags of a substitution of Perl whose result is run (`s/a/b/ee`), where there is one. */
+/** Flags of a Perl substitution whose result is run (`s/a/b/ee`), if there is one. */
 const PERL_FLAGS =
   /[/}|#!,)\]>~:%+][msixpnduaglcro]{0,8}e[msixpnduaglcro]{0,8}e[msixpnduaglcroe]{0,8}\s*(?:[;,)}\]]|$|\b(?:if|for|while)\b)/m;
 const PERL_SUBSTITUTES = /\bs\s*[^\w\s;=]/;
-/** Code inside a pattern, and a file that is run by its name. */
+/** Code inside a pattern, and a file run by its name. */
 const PERL = /\(\?\??\{|\bdo\s+(?:\$|shift\b|<|STDIN)/;
-/** Lisp: what was read, or what a name stands for. */
+/** Lisp: text that was read, or the value of a name. */
 const LISP =
   /\(\s*(?:eval|load|load-string|load-reader|load-file|eval-string|primitive-eval)\s+(?:\(\s*(?!quote\b|list\b)|\*|[a-z])/;
 const LUA = /(?<![\w.:])(?:load\s*\(\s*(?!["'[])|(?:dofile|loadfile)\s*\(\s*\))/;
 
-/** Calls by a name, or of a command, that a variable holds: of what the code is given, that may be anything. */
+/** Calls through a name or command held in a variable: if the code received it, that may be anything. */
 const CALLS_BY_NAME: Readonly<Record<string, RegExp | undefined>> = {
   __proto__: null as never,
   php: /\$\w+(?:\[[^\]\n]{0,80}\])?\s*\(|\b(?:call_user_func\w*|array_map|usort|assert)\s*\(\s*\$/,
@@ -67,7 +67,7 @@ const CALLS_BY_NAME: Readonly<Record<string, RegExp | undefined>> = {
   julia: /\b(?:run|pipeline|open)\s*\(/,
 };
 
-/** What only one language has. */
+/** Only in one language. */
 const BY_LANGUAGE: readonly (readonly [language: RegExp, evaluates: RegExp])[] = [
   [/^(?:perl|perl6|raku)$/, PERL],
   [/^(?:emacs|emacsclient|guile|racket|sbcl|clisp|ecl|csi|gosh|clj|clojure|bb|lein-exec|janet|fennel|hy)$/, LISP],
@@ -78,14 +78,14 @@ const BY_LANGUAGE: readonly (readonly [language: RegExp, evaluates: RegExp])[] =
   [/^(?:swipl|gprolog|yap)$/, /\[\s*user\s*\]|\bread(?:_term)?\s*\(/],
 ];
 
-/** A clause about code that runs what is not in it; undefined where all that it runs is spelled out. */
+/** A clause about code that runs text which it does not contain; undefined if everything it runs is literal. */
 export function runsUnknown(code: string, language = ""): string | undefined {
   if (CONSOLES.test(code)) return "the code starts a console, which runs what it reads";
   if (evaluatesUnknown(code, language)) return "the code runs a text that is known only when it runs";
   return loadsGiven(code) ? "the code runs what it reads or is given" : undefined;
 }
 
-/** Whether the code uses texts that it reads from standard input or is given as arguments. */
+/** Whether the code uses text from standard input or its arguments. */
 export function usesGiven(code: string): boolean {
   return GIVEN.test(code);
 }
@@ -97,7 +97,7 @@ function evaluatesUnknown(code: string, language: string): boolean {
   if (byName?.test(code) === true && usesGiven(code)) return true;
   if (BY_LANGUAGE.some(([name, evaluates]) => name.test(language) && evaluates.test(code))) return true;
   for (const { 0: call, index } of code.matchAll(CALLS)) {
-    // `exec` of node starts a program, which is judged by its words.
+    // Node's `exec` starts a program, which is judged by its words.
     if (call.startsWith("exec") && code.includes("child_process")) continue;
     const spelled = call.includes("Function") ? ALL_SPELLED : SPELLED;
     spelled.lastIndex = index + call.length;
@@ -109,11 +109,11 @@ function evaluatesUnknown(code: string, language: string): boolean {
 }
 
 const QUOTED = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
-/** `"$x"` and `"#{x}"` hold more than they say. */
+/** `"$x"` and `"#{x}"` contain more than their literal text. */
 const INTERPOLATED = /^".*(?:[$@][\w{(]|#\{)/;
 const COMMENTS = /^[ \t]*(?:#|\/\/)[^\n]*/gm;
 
-/** A file that is spelled out is as good as one on the command line; standard input, an address or an argument is not. */
+/** A literal file name is treated like one on the command line; standard input, a URL or an argument is not. */
 function loadsGiven(code: string): boolean {
   if (LOADERS.test(code) && usesGiven(code)) return true;
   let isGiven: boolean | undefined;

@@ -3,20 +3,20 @@ import { usesGiven } from "./code-evaluation.ts";
 import { knownWord } from "./parsed-shell.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 
-/** What a piece of code does to files, as shell commands would. */
+/** What code does to files, as the equivalent shell commands. */
 export interface CodeFiles {
   readonly commands: readonly (readonly ShellWord[])[];
-  /** Files that are opened for writing or shortened. */
+  /** Files opened for writing or truncated. */
   readonly targets: readonly string[];
-  /** Calls that delete places which the code only names somewhere. */
+  /** Calls that delete paths which the code names only elsewhere. */
   readonly named: readonly string[];
   readonly opaque: string | undefined;
 }
 
-/** Calls that delete whole folders. */
+/** Calls that delete folders recursively. */
 const DELETES =
   /\b(?:rmtree|rm_rf|rm_r|rmSync|rmdirSync|rimraf|rimrafSync|remove_tree|remove_dir_all|remove_entry_secure|RemoveAll|removeSync|emptyDirSync|fs\.rm|fsPromises\.rm|fs\.promises\.rm|promises\.rm|Deno\.remove|Deno\.removeSync|deleteDirectory|delete_tree|FileUtils\.rm|delete-directory|directory-delete|delete-tree|delete-directory-tree|File\.rm_rf|rm_rf!|rm_rf|removeDirectoryRecursive|deleteRecursively|deleteDir)\s*!?[( ]/g;
-/** R, and vim: a call that deletes deeply only with an argument that says so. */
+/** R and vim: a call that is recursive only with a certain argument. */
 const DELETES_DEEPLY =
   /\b(?:unlink\s*\(\s*"([^"]*)"\s*,\s*(?:recursive\s*=\s*)?T|delete\s*\(\s*["']([^"']*)["']\s*,\s*["']rf?["'])/g;
 const DELETES_ONE =
@@ -28,7 +28,7 @@ const OPENS =
   /\b(?:open|fopen|File\.open|openSync|writeFile|writeFileSync|appendFileSync|createWriteStream|write_text|write_bytes|file_put_contents|File\.write)\s*\(/g;
 const SHORTENS = /\b(?:os\.truncate|truncate(?:Sync)?|File\.truncate|fs\.truncate)\s*\(/g;
 
-/** Calls that do what a shell command does, which takes the texts of the call as its words. */
+/** Calls equivalent to a shell command, with the texts of the call as its words. */
 // oxfmt-ignore
 const AS_COMMANDS: readonly (readonly [at: RegExp, command: readonly string[], least: number])[] = [
   [/\b(?:os\.renames?|os\.replace|shutil\.move|fs\.rename|renameSync|moveSync|FileUtils\.mv|File\.rename|Files\.move|rename)\s*\(|\brename\s+(?=["'])/g, ["mv"], 2],
@@ -37,15 +37,15 @@ const AS_COMMANDS: readonly (readonly [at: RegExp, command: readonly string[], l
   [/\b(?:os\.l?ch(?:mod|own)|ch(?:mod|own)Sync|fs\.ch(?:mod|own)|File\.ch(?:mod|own)|FileUtils\.ch(?:mod|own)\w*|ch(?:mod|own))\s*\(/g, ["chmod", "-R", "u+rwx"], 1],
 ];
 
-/** Calls that delete files, and are named for nothing else. */
+/** Calls that delete files and have no other meaning. */
 const FILE_DELETER =
   /\b(?:unlink\w*|rmtree|rmdir\w*|removedirs|rm_rf?|rm_r|rmSync|remove_tree|os\.remove|File\.delete|FileUtils\.(?:rm|remove)\w*|Deno\.remove\w*|deleteRecursively|Files\.delete\w*|fs\.rm|remove_file|remove_dir_all|removeSync|removeItem|delete-file|delete-directory)\b/;
-/** Calls that list the files of a place, or go there. */
+/** Calls that list the files of a folder, or change to it. */
 const LISTS =
   /\b(?:os\.(?:walk|fwalk|scandir|listdir|chdir)|i?glob|rglob|globSync|readdir\w*|opendir\w*|walk\w*|scandir|chdir|listdir|find|finddepth|Find\.find|Dir\.\w+|(?:Recursive)?DirectoryIterator|FilesystemIterator|Pathname(?:\.new)?|Path|lfs\.dir|list\.files|Deno\.readDir\w*|directory-files\w*)(?:\s*\(|\s+(?=["'/]))|\bDir\s*\[/g;
-/** `unlink </etc/*>` of Perl. */
+/** Perl's `unlink </etc/*>`. */
 const PERL_GLOB = /<([/~][^>\s]{0,200})>/g;
-/** A place outside of the folder that the code runs in. */
+/** A path outside the folder that the code runs in. */
 const ELSEWHERE = /^(?:[/~]|\.\.(?:\/|$))/;
 const QUOTED_PLACE = /["'`]((?:[/~]|\.\.\/)[^"'`\n$#{}]{0,200})["'`]/g;
 const MAX_PLACES = 8;
@@ -82,7 +82,7 @@ function targetsOf(code: string): readonly string[] {
   return targets;
 }
 
-/** Code that lists a place elsewhere and deletes files: what it lists is what it deletes. */
+/** Code that lists another folder and deletes files: it deletes the files that it lists. */
 function* deletedElsewhere(code: string): Generator<readonly ShellWord[]> {
   if (!FILE_DELETER.test(code)) return;
   const places = new Set<string>();
@@ -92,17 +92,17 @@ function* deletedElsewhere(code: string): Generator<readonly ShellWord[]> {
     yield [knownWord("rm"), knownWord("-rf"), knownWord(place)];
 }
 
-/** What it deletes cannot be followed: places that it names may be among it, and so may all that it is given. */
+/** It cannot be determined what it deletes: possibly the paths that it names, and everything that it receives. */
 function unfollowed(code: string): Pick<CodeFiles, "named" | "opaque"> {
   if (!FILE_DELETER.test(code)) return { named: [], opaque: undefined };
   const places = new Set(Array.from(code.matchAll(QUOTED_PLACE), ([, place = ""]) => place));
   return {
     named: [...places].slice(0, MAX_PLACES).map((place) => `rm("${place}")`),
-    opaque: usesGiven(code) ? "the code deletes files that it reads or is given the names of" : undefined,
+    opaque: usesGiven(code) ? "the code deletes files whose names it reads or receives" : undefined,
   };
 }
 
-/** `os.path.join("/", "home")` and the like: what they lead to. */
+/** `os.path.join("/", "home")` and the like: the resulting paths. */
 function pathOf(texts: readonly string[]): string {
   return texts.filter((text) => !/^(?:recursive|force|utf-?8)$/i.test(text)).join("/");
 }

@@ -14,24 +14,24 @@ interface LanguageRow extends OptionTable {
   readonly names: readonly string[];
   /** Options whose value is code. */
   readonly code: readonly string[];
-  /** Options after which standard input is data, not code. */
+  /** Options that make standard input data instead of code. */
   readonly module?: readonly string[];
-  /** Options and subcommands with which it is a console besides: standard input is code. */
+  /** Options and subcommands that also start a console: standard input is code. */
   readonly console?: readonly string[];
   /** Options whose value is a file that runs first. */
   readonly loads?: readonly string[];
   /** A word that must come first: `deno eval`. */
   readonly after?: string;
-  /** Words of letters after one dash that take the next word: `-pe` of node. */
+  /** Options of letters after one dash that take the next word: node's `-pe`. */
   readonly clusters?: readonly string[];
-  /** Subcommands behind which a script stands. */
+  /** Subcommands that are followed by a script. */
   readonly script?: readonly string[];
-  /** Its words are options and subcommands in any order, and its standard input is no code. */
+  /** Its words are options and subcommands in any order, and its standard input is not code. */
   readonly isTool?: boolean;
 }
 
 const NODE_LOADS = ["-r", "--require", "--import", "--loader", "--experimental-loader"];
-/** Modules of Python that run what they read. */
+/** Python modules that run their input. */
 const PYTHON_CONSOLES = /^(?:code|pdb|asyncio|IPython|ptpython|bpython|ipdb|pudb|ptipython|xonsh)$/;
 
 // oxfmt-ignore
@@ -67,7 +67,7 @@ export const CODE_RUNNERS: readonly (readonly [string, Unwrap])[] = [
   ...["sed", "gsed", "ssed"].map((name) => [name, unwrapSed] as const),
 ];
 
-/** Names of programs that run code given as text. */
+/** Names of programs that run code passed as text. */
 function unwrapLanguage(row: LanguageRow): Unwrap {
   return ({ words: given }, runner) => {
     const { words, codes: clustered } = takeClusters(given, row.clusters ?? []);
@@ -84,22 +84,22 @@ function unwrapLanguage(row: LanguageRow): Unwrap {
     for (const code of codes) runCode(code, runner);
     const isModule = row.module?.some((name) => options.some((option) => option.name === name)) === true;
     const [file] = row.script?.includes(operands[0]?.value ?? "") === true ? scriptOf(operands) : operands;
-    for (const { value } of words) if (/^(?:--[\w-]+=)?data:/.test(value)) runner.opaque("it runs code in an address");
-    if (file !== undefined && /^https?:\/\//.test(file.value)) runner.opaque("it runs code at an address");
+    for (const { value } of words) if (/^(?:--[\w-]+=)?data:/.test(value)) runner.opaque("it runs code in a URL");
+    if (file !== undefined && /^https?:\/\//.test(file.value)) runner.opaque("it runs code from a URL");
     const named = file && (file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope));
     if (named !== undefined) return runInputAsCode(runner, named);
     if (isConsole(row, { options, operands })) runInputAsCode(runner);
     const isAnswer = options.some(({ name }) => /^(?:--version|--help|-V|-v|-h)$/.test(name));
     if (isModule) runModuleInput(runner);
     if (row.names.includes("ruby") && options.some(({ value }) => value?.value === "un"))
-      runner.opaque("it changes files by a library of commands");
+      runner.opaque("it changes files with a library of commands");
     if (codes.length === 0 && !isModule && file === undefined && !isAnswer && row.isTool !== true)
       return runInputAsCode(runner);
     return codes.length > 0;
   };
 }
 
-/** `deno repl --eval code`: its options stand behind the subcommand. */
+/** `deno repl --eval code`: the options follow the subcommand. */
 function behindConsole(row: LanguageRow, operands: readonly ShellWord[]): readonly Option[] {
   return row.console?.includes(operands[0]?.value ?? "") === true ? readArguments(operands, row).options : [];
 }
@@ -118,18 +118,18 @@ function runLoaded(given: ShellWord, runner: Runner): void {
   const file = { ...given, value: given.value.replace(/^auto_(?:pre|ap)pend_file=/, "") };
   const input = file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope);
   if (input !== undefined) runInputAsCode(runner, input);
-  if (/^(?:https?|php|data):/.test(file.value)) runner.opaque("it runs code at an address");
+  if (/^(?:https?|php|data):/.test(file.value)) runner.opaque("it runs code from a URL");
 }
 
-/** Perl takes a file name with a bar at its end for a command, and reads what that prints. */
+/** Perl treats a file name that ends with a bar as a command, and reads its output. */
 function runOpened(operand: ShellWord, runner: Runner): void {
   const text = /^\s*\|([^]*)$|^([^]*)\|\s*$/.exec(operand.value);
   if (text === null) return;
-  runner.opaque("perl runs a file name with a bar as a command");
+  runner.opaque("perl runs a file name that contains a bar as a command");
   runner.runWord({ ...operand, value: text[1] ?? text[2] ?? "" });
 }
 
-/** `python3 -m code` runs its input, `python3 -m json.tool` does not: commands that it names may run. */
+/** `python3 -m code` runs its input, `python3 -m json.tool` does not: commands in the input may run. */
 function runModuleInput(runner: Runner): void {
   const { input } = runner.scope;
   if (input.kind === "known") runner.mention(input.text);
@@ -156,7 +156,7 @@ function runInputAsCode(runner: Runner, input: Input = runner.scope.input): bool
   return input.kind !== "none";
 }
 
-/** Of each character that is looked through for calls. */
+/** Per character that is searched for calls. */
 const PER_CODE = 4;
 const PER_PROGRAM = 256;
 
@@ -181,7 +181,7 @@ function unwrapAwk({ words }: PlainCommand, runner: Runner): boolean {
   const files = optionValues(options, "-f", "-E", "--file", "--exec");
   const programs = [...optionValues(options, "-e", "--source"), ...(files.length > 0 ? [] : operands.slice(0, 1))];
   programs.push(...files.flatMap((file) => readAsFile(file, runner)));
-  // What awk starts reads what awk prints to it.
+  // A program started by awk reads what awk prints to it.
   const scope = { ...runner.scope, input: UNKNOWN_INPUT };
   return programs
     .map((program) => runFilter(program, commandsInAwk(program.value), { ...runner, scope }))
@@ -197,7 +197,7 @@ function unwrapSed({ words }: PlainCommand, runner: Runner): boolean {
   return scripts.map((script) => runFilter(script, commandsInSed(script.value), runner)).some(Boolean);
 }
 
-/** What a program file holds that is standard input or was written before; a file of the workspace is its own. */
+/** The content of a program file that is standard input or was written before; workspace files are not examined. */
 function readAsFile(file: ShellWord, runner: Runner): readonly ShellWord[] {
   const input = file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope);
   if (input?.kind === "known") return [knownWord(input.text)];
@@ -205,7 +205,7 @@ function readAsFile(file: ShellWord, runner: Runner): readonly ShellWord[] {
   return [];
 }
 
-/** A filter whose text is only partly known is everyday (`sed "s/a/$b/"`); one that is wholly unknown is not. */
+/** A filter with a partly known text is everyday (`sed "s/a/$b/"`); with an unknown text it is not. */
 function runFilter(program: ShellWord, found: ReturnType<typeof commandsInSed>, runner: Runner): boolean {
   spend(runner.scope, PER_PROGRAM + PER_CODE * program.value.length);
   if (program.isDynamic && program.value === "") runner.opaque(`what ${runner.name} does is known only when it runs`);

@@ -5,24 +5,24 @@ import { knownWord } from "./parsed-shell.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 import { isProgramName } from "./program-names.ts";
 
-/** What a piece of code in another language plainly does to the machine. */
+/** Effects on the machine that code in another language plainly has. */
 export interface CodeFound {
-  /** Read as shell. */
+  /** Run as shell. */
   readonly texts: readonly string[];
   readonly commands: readonly (readonly ShellWord[])[];
-  /** Files that are opened for writing. */
+  /** Files opened for writing. */
   readonly targets: readonly string[];
-  /** Code that may do more than is read out of it: what it names is looked through for commands. */
+  /** Code that may do more than was recognized: commands named in it count as possible. */
   readonly named: readonly string[];
   readonly opaque: string | undefined;
 }
 
-/** Calls that start a program: the first text is a command line, or the texts of a list are its words. */
+/** Calls that start a program: the first text is a command line, or a list of texts is its words. */
 const STARTS =
   /(?:\b(?:system2?|popen[23]?|exec\w*|spawn\w*|shell\w*|passthru|proc_open|getoutput|getstatusoutput|check_output|check_call|check_run|run\w*|call|Popen|Command|ProcessBuilder|createProcess|callCommand|readProcess|os:cmd|[Cc]md|open_port|os\.execute|io\.popen|sh|execa|zx|\$)\s*\(|\b(?:system|exec|spawn|callCommand|shell_exec)\s+(?=["'q])|\(\s*(?:[\w.*+-]+[:/])*(?:shell-command[\w-]*|call-process[\w-]*|start-process[\w-]*|async-shell-command|run-program|launch-program|run-shell-command|system\*?|process\*?|sh|shell|compile|eshell-command)\s+)/g;
-/** A text that is run by a method of its own: `"rm -rf x".execute()`, `"rm -rf x".!`. */
+/** Text run by its own method: `"rm -rf x".execute()`, `"rm -rf x".!`. */
 const RUNS_ITSELF = /"((?:[^"\\\n]|\\.)+)"\s*\.\s*(?:execute\s*\(|!!?|lazyLines|run\b)/g;
-/** Of those, the calls that start a program whatever else they are named for; with nothing spelled out it is not known which. */
+/** Of those, the calls that always start a program: without a literal it is unknown which one. */
 const STARTS_UNKNOWN =
   /(?:\b(?:os|subprocess|child_process|cp|Kernel|IO|Process|Open3|popen2|pty|commands)\s*\.\s*(?:system|popen\w*|exec\w*|spawn\w*|run|call|check_output|check_call|Popen|getoutput|getstatusoutput|capture\w*)|(?<![.\w$>])(?:system|exec|popen|shell_exec|passthru|proc_open|spawn)|\b(?:execSync|execFileSync|spawnSync|execFile|os\.execute|io\.popen))(?:\s*\(\s*|\s+)(?!["'`)]|[rbuf]["']|\[?\s*["'`[]|q[qw]?\W|%w|@?\(?\s*["'])(?=[$@\w])/;
 const BACKTICKS =
@@ -31,17 +31,17 @@ const HOME =
   /(?:os\.path\.)?expanduser\(\s*["']~["']\s*\)|Path\.home\(\)|require\(["'](?:node:)?os["']\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|process\.env\.HOME|process\.env\[["']HOME["']\]|os\.environ\[["']HOME["']\]|os\.environ\.get\(["']HOME["']\)|os\.getenv\(["']HOME["']\)|Dir\.home|ENV\[["']HOME["']\]|\$ENV\{["']?HOME["']?\}|getenv\(["']HOME["']\)/g;
 const FORKS =
   /\bfork\b[^;]{0,40}\b(?:while|until)\b[^;]{0,40}\b(?:fork|1|true)|\b(?:while|for|loop|until)\b[^;]{0,60}\bfork\b|while\s+fork/i;
-/** Calls that run a text, other than one that is spelled out between their brackets. */
+/** Calls that run text other than a literal between their brackets. */
 const EVALUATES =
   /\b(?:eval|exec|compile|instance_eval|class_eval|loadstring|Function|vm\.runIn\w+)\s*\(?\s*(?![)"'\w ]{0,200}["'][^"']{0,200}["']\s*\))/g;
 const DECODES =
   /decode|unhexlify|fromhex|from\(|atob|pack\(|unpack|chr\(|fromCharCode|rot13|decompress|b64|base64|[;\n]/g;
 const HIDES_MODULE = /__import__\(\s*["'](?:os|subprocess|shutil)|getattr\(\s*(?:os|shutil|subprocess|__import__)/;
 
-/** How the shell says what a loop of forks does. */
+/** The shell equivalent of a loop of forks. */
 export const FORK_BOMB = ":(){ :|:& };:";
 /**
- * Finds destructive calls that are spelled out: `os.system("…")`, `shutil.rmtree("/")`, `fs.rmSync("/")`. Code that
+ * Finds destructive calls with literal arguments: `os.system("…")`, `shutil.rmtree("/")`, `fs.rmSync("/")`. Code that
  * does the same in another way is contained by the sandbox, like the code in a file.
  */
 export function readCode(code: string, language = ""): CodeFound {
@@ -69,9 +69,9 @@ export function readCode(code: string, language = ""): CodeFound {
   if (FORKS.test(plain)) texts.unshift(FORK_BOMB);
   const isTooMuch = texts.length + commands.length + files.targets.length > MAX_TEXTS;
   const opaque = isTooMuch
-    ? "the code starts more than can be looked at"
+    ? "the code starts more programs than can be examined"
     : isDisguised(plain)
-      ? "the code runs a text that it makes itself"
+      ? "the code runs text that it generates"
       : startsUnknown(plain, language)
         ? "the code starts a program that is known only when it runs"
         : (runsUnknown(plain, language) ?? files.opaque);
@@ -88,11 +88,11 @@ export function readCode(code: string, language = ""): CodeFound {
 const SQL =
   /^\s*(?:select|insert|update|delete|create|drop|alter|pragma|with|begin|commit|rollback|explain|vacuum|attach|replace)\b/i;
 
-/** What starts programs or runs texts, and is named for nothing else. */
+/** Names that only mean starting programs or running text. */
 const STARTS_SURELY =
   /(?<![.\w])(?:system|exec|eval|popen|spawn|passthru|shell_exec)\b|\bsubprocess\b|\bchild_process\b|\b(?:os|io)\.(?:system|popen|execute|exec\w+)|\b(?:execSync|spawnSync|Popen)\b|(?<![\w\\])`[^`]*`|\bqx\b|%x[^\w\s]/;
 
-/** Whether the code starts programs or runs texts at all. */
+/** Whether the code starts programs or runs text at all. */
 function startsAny(code: string): boolean {
   return RUNS_ANYTHING.test(code);
 }
@@ -100,7 +100,7 @@ function startsAny(code: string): boolean {
 const RUNS_ANYTHING =
   /\b(?:system|exec\w*|popen\w*|spawn\w*|shell\w*|passthru|subprocess|Popen|eval|sh|cmd)\b|`|\bqx\b|%x/;
 
-/** Whether a text is made, in the same statement, for a call that runs it. One pass over each: code may hold thousands. */
+/** Whether text is built, in the same statement, for a call that runs it. One pass each: there may be thousands. */
 function isDisguised(code: string): boolean {
   if (HIDES_MODULE.test(code)) return true;
   if (STARTS_SURELY.test(code) && isDecoding(code)) return true;
@@ -114,18 +114,18 @@ function isDisguised(code: string): boolean {
   return false;
 }
 
-/** Calls that start a program, whatever the code calls them. */
+/** Calls that start a program, including aliases. */
 const STARTER =
   /(?<![.\w"'])(?:system|exec|popen|spawn|passthru|shell_exec|proc_open|pcntl_exec)\b(?=\s*[(*@$,{]|\s+(?:ARGV|STDIN|ARGF|gets|shift|join)\b)|:(?:system|exec|spawn)\b|["'](?:system|exec|popen|spawn|passthru|shell_exec)["']\s*[,)\]]|\bsubprocess\b|\bchild_process\b|\b(?:os|io)\s*\.\s*(?:system|popen|execute|exec\w+|spawn\w*|posix_spawn\w*)|\b(?:execSync|spawnSync|Popen|create_subprocess_\w+|posix_spawnp?|Open3|ProcessBuilder|getRuntime)\b|\bqx\b|%x[^\w\s]|\bIO\s*\.\s*popen|\.\s*(?:system|popen|exec[lv]\w*|posix_spawn\w*|spawn[lv]\w*)\s*\(\s*(?!\))|\bSystem\s*\.\s*(?:cmd|shell)\b|\.execute\s*\(\s*\)|\.!!?\s*(?:[;)\n]|$)|\bsys\.process\b|\bDeno\s*\.\s*Command|\bBun\s*\.\s*(?:spawn|\$)|\bopen\b[^;\n]{0,120}(?:["']-\||\|-["']|["']\||\|["'])/;
 
-/** A program that the code puts together, reads or is given, also where only its arguments are. */
+/** A program that the code builds, reads or receives, even if only its arguments are. */
 function startsUnknown(code: string, language: string): boolean {
   if (STARTS_UNKNOWN.test(code)) return true;
   if (/^(?:perl|ruby|jruby|php)$/.test(language) && /`\s*(?:\$|#\{|@)/.test(code)) return true;
   return STARTER.test(code) && usesGiven(code);
 }
 
-/** Words of code that make a text out of another one. */
+/** Functions that derive one text from another. */
 const DECODERS =
   /b64|base64|decode|unhexlify|fromhex|from_?hex|atob|\bpack\b|unpack|\bchr\b|fromCharCode|fromCodePoint|rot_?13|decompress|inflate|gunzip|Buffer\.from|\bbytes\b|bytearray|reverse|\[::-1\]|\brev\b|\btr\//i;
 const LITERAL = /"((?:[^"\\\n]|\\.){4,4000})"|'((?:[^'\\\n]|\\.){4,4000})'|\bq\w?[({[]([^)}\]\n]{4,4000})[)}\]]/g;
@@ -154,7 +154,7 @@ function decodedTexts(code: string): readonly string[] {
   return [...found].slice(0, MAX_DECODED);
 }
 
-/** Words that are used for nothing but to make one text out of another. */
+/** Functions used only to derive one text from another. */
 const SURE_DECODERS =
   /b64decode|base64_decode|decode64|decode_base64|a85decode|unhexlify|fromhex|from_hex|hex2bin|\batob\b|\bunpack1?\b|\bpack\s*\(|\.pack\b|fromCharCode|fromCodePoint|\bchr\s*[(,]|\bchr\b\s+for|rot_?13|decompress|inflate|codecs\.decode|["'](?:base64|hex)["']\s*\)|\[::-1\]|\breverse\b/i;
 
@@ -175,7 +175,7 @@ function fromBase64(text: string): string | undefined {
   try {
     return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   } catch {
-    // Not base64 after all: other ways are tried.
+    // Not base64: the other encodings are tried.
     return undefined;
   }
 }

@@ -3,8 +3,8 @@ import type { ParsedShell, ShellWord, SimpleCommand } from "./parsed-shell.ts";
 const PLAIN = /^[\w@%+=:,./~*?[\]{}!^#-]+$/;
 
 /**
- * What would run, one line for each command, as a person should see it: values instead of disguises, and how the
- * command is reached. Nothing in it is hidden: other characters than plain ones are written out.
+ * One line for each command that would run, for display: values instead of obfuscation, and how the command is
+ * reached. Nothing in it is hidden: characters other than plain ones are escaped.
  */
 export function describeCommands(parsed: ParsedShell): readonly string[] {
   const lines = new Set<string>();
@@ -13,17 +13,17 @@ export function describeCommands(parsed: ParsedShell): readonly string[] {
   return [...lines];
 }
 
-/** Each command that would run: as a person should see it, and without how it is reached. */
+/** Each command that would run, for display, without how it is reached. */
 export function describeEach({ commands }: ParsedShell): readonly { readonly shown: string; readonly line: string }[] {
   const own = commands.filter((command) => !command.isCarrier);
   return own.map((command) => ({ shown: describeCommand(command), line: commandLine(command) }));
 }
 
-/** What cannot be known before it runs. */
+/** The parts that are unknown before it runs. */
 export function describeOpaque({ opaque }: ParsedShell): readonly string[] {
   const lines = new Set<string>();
   for (const { reason, text } of opaque)
-    lines.add(`Not known before it runs: ${reason}${text === "" ? "" : ` (${visible(text)})`}`);
+    lines.add(`Unknown until it runs: ${reason}${text === "" ? "" : ` (${visible(text)})`}`);
   return [...lines];
 }
 

@@ -8,28 +8,28 @@ import { PER_READ, spend } from "./scope.ts";
 import { namedInput } from "./shells.ts";
 import { writtenTo } from "./written-files.ts";
 
-/** A place in a text of another language at which a shell command stands. */
+/** A pattern in text of another language at which a shell command begins. */
 interface Shape {
   readonly at: RegExp;
-  /** Put before what stands there: `rm -rf` for a call that deletes. */
+  /** Prefixed to the matched text: `rm -rf` for a call that deletes. */
   readonly as?: string;
   /** Braces quote in this language. */
   readonly braces?: boolean;
 }
 
-/** A program with a language of its own that can start commands. */
+/** A program with its own language that can start commands. */
 interface Dialect extends OptionTable {
   readonly names: readonly string[];
-  /** Options whose value is text of the language. */
+  /** Options whose value is code in the language. */
   readonly options?: readonly string[];
-  /** Operands that are text of the language as well, from this one on. */
+  /** Operands from this one on are code in the language too. */
   readonly operandsFrom?: number;
-  /** Options whose value is a file of the language. */
+  /** Options whose value is a file in the language. */
   readonly files?: readonly string[];
-  /** Standard input: code in any case, or data that is code only to those who wrote it so. */
+  /** Standard input: always code, or data that is code only for its author. */
   readonly input: "code" | "data" | "none";
   readonly shapes: readonly Shape[];
-  /** Variables whose value is text of the language, or changes what runs it. */
+  /** Variables whose value is code in the language, or changes which program runs it. */
   readonly variables?: RegExp;
 }
 
@@ -45,7 +45,7 @@ const SQL_SHELL: readonly Shape[] = [
   { at: /\bprogram\s+'((?:[^']|'')+)'/gi },
   { at: /\\(?:o|g|gx|w)\s*\|\s*([^\n]+)/g },
 ];
-/** `host rm x`, `!rm x`, `shell rm x;` of other shells for databases. */
+/** `host rm x`, `!rm x`, `shell rm x;` in other database shells. */
 const SQL_HOST: readonly Shape[] = [
   { at: /(?:^|[;\n])\s*(?:!+\s*(?:sh(?:ell)?\s)?|\$\s*|\\!\s*|:!!\s*|(?:ho(?:st)?|shell|sh|os|\.os)\s)\s*([^\n;]+)/gi },
 ];
@@ -98,7 +98,7 @@ function unwrapDialect(dialect: Dialect): Unwrap {
   };
 }
 
-/** Shells that recipes are everyday run by. */
+/** Shells that commonly run recipes. */
 const PLAIN_SHELL = /^(?:\/(?:usr\/)?bin\/(?:env )?)?(?:ba|da|z|k)?sh$/;
 
 /** `MAKEFLAGS=… make`, `make SHELL=…`. */
@@ -125,9 +125,9 @@ function runSource(input: Input, { shapes, input: kind }: Dialect, runner: Runne
   return false;
 }
 
-/** What stands at the shapes of a text is run; what its code plainly starts as well. */
+/** Runs the commands at the matches in a text, and everything that its code plainly starts. */
 function runDialect(word: ShellWord, shapes: readonly Shape[], runner: Runner): boolean {
-  // A name, a target or a setting: there is no room for a command in it.
+  // A name, a target or a setting: too short for a command.
   if (/^[\w./:=+@%,-]*$/.test(word.value)) return false;
   spend(runner.scope, PER_READ * word.value.length);
   const found: string[] = [];

@@ -8,15 +8,15 @@ import type { Input, ShellWord } from "./parsed-shell.ts";
 import { FOREIGN_INPUT, PER_READ, PER_WORD, spend, UNKNOWN_INPUT } from "./scope.ts";
 import type { Scope, Values } from "./scope.ts";
 
-/** Longer values than this are not followed: doubling a variable over and over would make them endless. */
+/** Longer values than this are not tracked: doubling a variable repeatedly would make them grow without limit. */
 const MAX_VALUE = 16_384;
 const MAX_FIELDS = 256;
-/** A text that stands for itself, whoever reads it. */
+/** Text that every program reads literally. */
 const LITERAL = /^[\w./@%+:,-]+$/;
-/** What it costs to read even the shortest text as shell. */
+/** The minimum cost of reading a text as shell. */
 const PER_PARSE = 256;
 
-/** A word while it is put together. */
+/** A word under construction. */
 interface Field {
   value: string;
   isDynamic: boolean;
@@ -27,7 +27,7 @@ interface Field {
   input?: Input;
 }
 
-/** What one word of the source becomes: one word, several (braces, splitting), or none. */
+/** What one source word expands to: one word, several (braces, splitting), or none. */
 export function expandWord(word: Word, scope: Scope): readonly ShellWord[] {
   const parts = word.parts;
   if (parts === undefined) return [literalWord(word)];
@@ -35,7 +35,7 @@ export function expandWord(word: Word, scope: Scope): readonly ShellWord[] {
   return expandParts(word, parts, scope);
 }
 
-/** The value of a word that stays one word: assignments, targets of redirections, here-strings. */
+/** The value of a word that stays one word: assignments, redirection targets, here-strings. */
 export function expandWhole(word: Word, scope: Scope): ShellWord {
   const fields: Field[] = [newField()];
   for (const part of word.parts ?? []) addPart(part, true, fields, scope);
@@ -43,7 +43,7 @@ export function expandWhole(word: Word, scope: Scope): ShellWord {
   return finish(fields[0] ?? newField(), word.text);
 }
 
-/** The value of a list of parts as one text, e.g. of a here-document. Undefined where it cannot be known. */
+/** The value of a list of parts as one text, e.g. of a here-document. Undefined if unknown. */
 export function textOfParts(parts: readonly WordPart[], scope: Scope): string | undefined {
   const fields: Field[] = [newField()];
   for (const part of parts) addPart(part, true, fields, scope);
@@ -69,14 +69,14 @@ function expandBraced(word: Word, scope: Scope): readonly ShellWord[] {
     }
     spend(scope, PER_PARSE + PER_READ * text.length);
     const inner = plainWordOf(text);
-    // A brace that is left over stands for itself.
+    // An unmatched brace is literal.
     if (inner === undefined) expanded.push({ value: "", text, isDynamic: true, canSplit: true, isPattern: false });
     else expanded.push(...expandParts(inner, inner.parts ?? [], scope));
   }
   return expanded;
 }
 
-/** A word read by itself, as an argument. */
+/** A separate word, as an argument. */
 function plainWordOf(text: string): Word | undefined {
   const { commands, errors } = parse(`: ${text}`);
   const command = commands[0]?.command;
@@ -147,7 +147,7 @@ function contentsOf(part: Extract<WordPart, { type: "ProcessSubstitution" }>, sc
   return isForeign(part) ? FOREIGN_INPUT : UNKNOWN_INPUT;
 }
 
-/** A dynamic word keeps only what comes before its first unknown part. */
+/** A dynamic word keeps only the text before its first unknown part. */
 function addKnown(field: Field, value: string, mayBeHome: boolean): void {
   field.isReal = true;
   if (field.isDynamic) return;
@@ -161,7 +161,7 @@ function addUnknown(field: Field, canSplit: boolean): void {
   field.canSplit ||= canSplit;
 }
 
-/** Several values are an array or `$@`; unquoted ones split at spaces and stand for file names. */
+/** Several values are an array or `$@`; unquoted ones split at spaces and match file names. */
 function addValues(
   values: Values,
   { isQuoted, scope, fields }: { isQuoted: boolean; scope: Scope; fields: Field[] },
@@ -184,7 +184,7 @@ function addValues(
   if (isQuoted && values.length > 0) last.isReal = true;
 }
 
-/** As the shell splits; an empty text at an end stands for a break there. */
+/** Splits like the shell; an empty text at an end marks a break there. */
 function splitFields(value: string): readonly string[] {
   const pieces = value.split(/[ \t\n]+/);
   if (pieces.length <= 1 || pieces.length > MAX_FIELDS) return pieces.slice(0, MAX_FIELDS).filter(isNotEmpty);

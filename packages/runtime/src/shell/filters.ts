@@ -1,6 +1,6 @@
-/** What a program of sed or awk would run and write. */
+/** What a sed or awk program would run and write. */
 export interface FilterFound {
-  /** Read as shell. */
+  /** Run as shell. */
   readonly texts: readonly string[];
   /** Files that are written. */
   readonly targets: readonly string[];
@@ -11,7 +11,7 @@ const LETTERS_WITH_FILE = "wWrR";
 const LETTERS_WITH_TEXT = "aic";
 const LETTERS_WITH_LABEL = "btT:";
 
-/** The `e` and `w` commands of a sed script, and the same as flags of `s`. */
+/** The `e` and `w` commands of a sed script, and the same flags of `s`. */
 export function commandsInSed(script: string): FilterFound {
   const texts: string[] = [];
   const targets: string[] = [];
@@ -30,7 +30,7 @@ export function commandsInSed(script: string): FilterFound {
       at = skipDelimited(script, at, 2);
       const flags = /^[gpiIeEmM\d]*/.exec(script.slice(at, at + 40))?.[0] ?? "";
       at += flags.length;
-      if (letter === "s" && flags.includes("e")) opaque = "sed runs what its replacement gives";
+      if (letter === "s" && flags.includes("e")) opaque = "sed runs the result of its replacement";
       if (script.charAt(at) === "w") {
         at++;
         targets.push(restOfLine());
@@ -51,7 +51,7 @@ export function commandsInSed(script: string): FilterFound {
   return { texts, targets, opaque };
 }
 
-/** Past spaces, separators, braces and addresses, to the letter of a command. */
+/** Skips spaces, separators, braces and addresses, up to the letter of a command. */
 function skipAddress(script: string, from: number): number {
   let at = from;
   while (at < script.length) {
@@ -76,7 +76,7 @@ function endOfLine(script: string, at: number): number {
   return end < 0 ? script.length : end;
 }
 
-/** Past `count` parts that a delimiter closes; the delimiter stands at `at`. */
+/** Skips `count` parts closed by a delimiter; the delimiter is at `at`. */
 function skipDelimited(script: string, at: number, count: number): number {
   const delimiter = script.charAt(at);
   let end = at + 1;
@@ -98,18 +98,18 @@ const AWK_STRING = String.raw`"((?:[^"\\\n]|\\.)*)"`;
 const AWK_SYSTEM = new RegExp(String.raw`\bsystem\s*\(\s*(?:${AWK_STRING}\s*\))?`, "g");
 const AWK_PIPE_TO = new RegExp(String.raw`\|&?\s*${AWK_STRING}`, "g");
 const AWK_GETLINE = /\|&?\s*getline/g;
-/** A `print`, the end of a statement, or a text that something is written to. */
+/** A `print`, the end of a statement, or the target of an output. */
 const AWK_WRITE = new RegExp(String.raw`\bprintf?\b|[;}\n]|>>?\s*${AWK_STRING}`, "g");
-/** What is open to its line's end is taken in one go, so that no text is looked at from each of its quotes. */
+/** Unclosed text is consumed to the end of its line at once, so that it is not read again from each of its quotes. */
 const AWK_QUOTED = /"(?:[^"\\\n]|\\.)*"?/g;
 const AWK_LITERAL = /"(?:[^"\\\n]|\\.)*"?|\/(?:[^/\\\n]|\\.)+\/?/g;
 
-/** `system("…")`, `"…" | getline`, `print | "…"` and `print > "…"` of an awk program. */
+/** `system("…")`, `"…" | getline`, `print | "…"` and `print > "…"` in an awk program. */
 export function commandsInAwk(program: string): FilterFound {
   const texts: string[] = [];
   let opaque: string | undefined;
   for (const [, text] of program.matchAll(AWK_SYSTEM)) {
-    if (text === undefined) opaque = "awk runs a text that it puts together";
+    if (text === undefined) opaque = "awk runs text that it builds";
     else texts.push(unescapeString(text));
   }
   for (const [, text = ""] of program.matchAll(AWK_PIPE_TO)) texts.push(unescapeString(text));
@@ -118,13 +118,13 @@ export function commandsInAwk(program: string): FilterFound {
     if (text !== undefined) texts.push(unescapeString(text));
   }
   if (texts.length === 0 && /(?<!\|)\|(?!\|)/.test(withoutLiterals(program))) {
-    opaque = "awk runs a text that it puts together";
+    opaque = "awk runs text that it builds";
   }
   const targets = targetsInAwk(program).map(unescapeString);
   return { texts, targets: targets.filter((target) => !target.startsWith("/dev/std")), opaque };
 }
 
-/** The text in quotes that ends right before an index. */
+/** The quoted text that ends right before an index. */
 function textBefore(program: string, index: number): string | undefined {
   let end = index - 1;
   while (/\s/.test(program.charAt(end))) end--;

@@ -22,7 +22,7 @@ export const FILE_FINDERS: readonly (readonly [string, Unwrap])[] = [
 
 const RUNS = /^-(?:exec|execdir|ok|okdir)$/;
 const WRITES = /^-(?:fprint|fprint0|fprintf|fls)$/;
-/** What narrows a search. `-type` and `-maxdepth` do not: what is left is still nearly all. */
+/** Tests that narrow a search. `-type` and `-maxdepth` do not: nearly everything remains. */
 const NARROWS =
   /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|size|[acm]time|[acm]min|newer.*|empty|user|group|perm|inum|samefile|links)$/;
 
@@ -62,7 +62,7 @@ function endOfRun(expression: readonly ShellWord[], from: number): number {
   return expression.length;
 }
 
-/** What `{}` stands for: the places themselves without a narrowing test, else something below them. */
+/** What `{}` expands to: the start paths themselves without a narrowing test, otherwise paths below them. */
 function foundWords(begins: readonly ShellWord[], expression: readonly ShellWord[]): readonly ShellWord[] {
   const at = expression.findIndex(({ value }) => NARROWS.test(value));
   if (at < 0) return begins;
@@ -139,7 +139,7 @@ const XARGS = {
   ],
 };
 
-/** The command with what comes in at its end, or in place of what `-I` says. */
+/** The command with its input appended, or inserted where `-I` says. */
 function unwrapXargs({ words }: PlainCommand, runner: Runner): boolean {
   const { options, operands, isUnsure } = readArguments(words, XARGS, { stopsEarly: true });
   if (operands.length === 0) return false;
@@ -164,7 +164,7 @@ function unwrapXargs({ words }: PlainCommand, runner: Runner): boolean {
   return true;
 }
 
-/** What parts one argument from the next: spaces, lines with `-I`, or what `-0` and `-d` say. */
+/** The separator of arguments: spaces, lines with `-I`, or as `-0` and `-d` say. */
 function separatorOf(options: readonly Option[]): RegExp | string {
   if (hasOption(options, "-0", "--null")) return "\0";
   const [delimiter] = optionValues(options, "-d", "--delimiter");
@@ -201,7 +201,7 @@ const PARALLEL = {
   ],
 };
 
-/** GNU parallel puts its words together and hands them to a shell. */
+/** GNU parallel joins its words and passes them to a shell. */
 function unwrapParallel({ words }: PlainCommand, runner: Runner): boolean {
   const at = words.findIndex(({ value }) => /^:{3,4}\+?$/.test(value));
   const { operands } = readArguments(words.slice(0, at < 0 ? undefined : at), PARALLEL, { stopsEarly: true });
@@ -229,7 +229,7 @@ function unwrapParallel({ words }: PlainCommand, runner: Runner): boolean {
   return true;
 }
 
-/** One parallel quotes what it puts in, another does not. */
+/** One parallel quotes the inserted text, another does not. */
 function spellings(value: string): readonly string[] {
   return /^[\w./@%+:,~-]*$/.test(value) ? [value] : [value, `'${value.replaceAll("'", "'\\''")}'`];
 }

@@ -1,7 +1,7 @@
 import { forEachChild } from "unbash";
 import type { SyntaxNode } from "unbash";
 
-/** Programs whose output was written by others, or was disguised until then. */
+/** Programs whose output comes from others, or was encoded until then. */
 // oxfmt-ignore
 const FOREIGN_PROGRAMS = new Set([
   "curl", "curlie", "wget", "wget2", "aria2c", "axel", "fetch", "http", "https", "httpie", "xh", "lynx", "w3m", "links", "elinks", "GET", "lwp-request",
@@ -13,7 +13,7 @@ export function isForeignProgram(name: string): boolean {
   return FOREIGN_PROGRAMS.has(name.slice(name.lastIndexOf("/") + 1));
 }
 
-/** Whether something inside a node fetches or decodes what it gives. */
+/** Whether a command inside a node fetches or decodes its output. */
 export function isForeign(node: SyntaxNode): boolean {
   if (node.type === "Command") {
     if (isForeignProgram(node.name?.value ?? "")) return true;

@@ -10,18 +10,18 @@ export const GIT: readonly (readonly [string, Unwrap])[] = [["git", unwrapGit]];
 
 const BEFORE = optionsOf("git");
 
-/** Settings whose value is a program, as git's own list of settings has them, and any that is named like one. */
+/** Settings whose value is a program, from git's list of settings, and any with such a name. */
 const RUNS =
   /^(?:[\w-]+\.(?:.+\.)?\w*(?:cmd|command|hook|prog|program|tunnel|httpd|driver)|(?:web|help|instaweb)\.browser|sendemail\.smtpserver|submodule\..+\.update|url\..*::.*\.(?:push)?insteadof|core\.worktree|core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand)|sequence\.editor|pager\..+|diff\.(?:.+\.)?(?:external|textconv|command)|(?:merge|diff)tool\..+\.(?:cmd|path)|merge\..+\.driver|filter\..+\.(?:clean|smudge|process)|credential\.(?:.+\.)?helper|gpg\.(?:.+\.)?program|interactive\.difffilter|uploadpack\.packobjectshook|remote\..+\.(?:uploadpack|receivepack|vcs|proxy)|protocol\..*allow|includeif?\..*path|include\.path|init\.templatedir|browser\..+\.(?:cmd|path)|man\..+\.(?:cmd|path)|sendemail\..*cmd|ssh\.variant|trailer\..+\.(?:command|cmd)|http\.proxy)$/i;
-/** Values that run nothing of consequence: people use them to keep git from asking or paging. */
+/** Harmless values: commonly used to keep git from prompting or paging. */
 const HARMLESS = /^(?:cat|less|more|true|false|yes|no|on|off|[01]|:|)$/;
 
-/** How a submodule is brought up to date is a word, or behind a `!` a command. */
+/** How a submodule is updated: a word, or a command after `!`. */
 function isRun(key: string, value: string): boolean {
   return RUNS.test(key) && !(/^submodule\./i.test(key) && /^\w+$/.test(value));
 }
 
-/** Words of git up to its subcommand left out: `["push", "--force"]`. */
+/** The words from git's subcommand on: `["push", "--force"]`. */
 export function gitSubcommand(words: readonly ShellWord[]): readonly ShellWord[] {
   const { firstOperand } = readArguments(words, BEFORE, { stopsEarly: true });
   return words.slice(firstOperand);
@@ -37,16 +37,17 @@ function unwrapGit({ words }: PlainCommand, runner: Runner): boolean {
   }
   for (const { value } of optionValues(options, "--config-env")) {
     const key = value.slice(0, value.lastIndexOf("="));
-    if (/^alias\./i.test(key) || RUNS.test(key)) runner.opaque(`git runs what the setting "${key}" says`);
+    if (/^alias\./i.test(key) || RUNS.test(key)) runner.opaque(`git runs the value of the setting "${key}"`);
   }
-  if (optionValues(options, "--exec-path").length > 0) runner.opaque("git would look for its programs elsewhere");
+  if (optionValues(options, "--exec-path").length > 0)
+    runner.opaque("git would look for its programs in another folder");
   const [subcommand] = operands;
   carries = (SUBCOMMANDS[subcommand?.value ?? ""]?.(operands, runner) ?? false) || carries;
   carries = runExternal(words, runner) || carries;
   return runOptions(operands, runner) || carries;
 }
 
-/** Options whose value is a text for people, a pattern or a form of output. */
+/** Options whose value is a message, a pattern or an output format. */
 const SPEAKS =
   /^--(?:m|message|format|pretty|grep|author|committer|date|trailer|prefix|output|glob|exclude|include|sort|points-at|contains|no-contains|word-diff-regex|diff-filter|color|since|until|after|before|branch|source|onto|track|cleanup|fixup|squash|notes|subject-prefix|label|reason)$/;
 
@@ -65,11 +66,11 @@ function runOptions(operands: readonly ShellWord[], runner: Runner): boolean {
   return carries;
 }
 
-/** Addresses of the form `ext::sh -c …` start what they name, wherever they stand. */
+/** URLs of the form `ext::sh -c …` start the named program wherever they occur. */
 function runExternal(words: readonly ShellWord[], runner: Runner): boolean {
   const found = words.filter(({ value }) => /(?:^|=)ext::/i.test(value));
   for (const { value, ...word } of found) {
-    runner.opaque("git starts what an address names");
+    runner.opaque("git starts a program named in a URL");
     runner.runWord({ ...word, value: value.replace(/^[^]*?ext::/i, "").replaceAll("% ", " ") });
   }
   return found.length > 0;
@@ -89,13 +90,13 @@ function unwrapSetting(setting: ShellWord, runner: Runner): boolean {
   if (isAlias) runner.runText(value.startsWith("!") ? value.slice(1) : `git ${value}`);
   else if (HARMLESS.test(value)) return false;
   else {
-    runner.opaque(`git runs what the setting "${key}" says`);
+    runner.opaque(`git runs the value of the setting "${key}"`);
     runner.runText(value.replace(/^!/, ""));
   }
   return true;
 }
 
-/** `-c alias.x=show x HEAD:a`: the subcommand that it stands for, with the words that follow. */
+/** `-c alias.x=show x HEAD:a`: the aliased subcommand, with the words that follow. */
 function runAlias({ value, isDynamic }: ShellWord, [name, ...rest]: readonly ShellWord[], runner: Runner): void {
   const [, alias, text = ""] = /^alias\.([^=]+)=([^!][^]*)$/i.exec(value) ?? [];
   if (isDynamic || alias === undefined || alias !== name?.value) return;
@@ -167,7 +168,7 @@ function runOption(
   return texts.length > 0;
 }
 
-/** A program at the other end. */
+/** A program on the remote side. */
 function runPacks(operands: readonly ShellWord[], runner: Runner): boolean {
   const { options } = readArguments(operands, {
     short: "ucobj",
@@ -184,14 +185,14 @@ function runPacks(operands: readonly ShellWord[], runner: Runner): boolean {
   return carries;
 }
 
-/** A setting that is stored runs later. */
+/** A stored setting runs later. */
 function noteSetting(operands: readonly ShellWord[], runner: Runner): boolean {
   const { operands: rest } = readArguments(operands, { short: "f", long: ["file", "type", "default"] });
   const [key, value] = rest[0]?.value === "set" ? rest.slice(1) : rest;
   if (key === undefined || value === undefined) return false;
   if (/^alias\..*/i.test(key.value) && !value.value.startsWith("!") && !value.isDynamic) return false;
   if ((/^alias\./i.test(key.value) || isRun(key.value, value.value)) && !HARMLESS.test(value.value)) {
-    runner.opaque(`git would later run what the setting "${key.value}" says`);
+    runner.opaque(`git would later run the value of the setting "${key.value}"`);
   }
   return false;
 }

@@ -15,35 +15,35 @@ import type { PlainCommand } from "./runner.ts";
 import type { Scope } from "./scope.ts";
 import { PER_READ, PER_WORD, spend } from "./scope.ts";
 
-/** What a program is given that it may run. */
+/** Input of a program that it may run. */
 export interface Guess {
   readonly kind: GuessKind;
-  /** Words of a command, or a text that reads as shell. */
+  /** Words of a command, or text that parses as shell. */
   readonly words?: readonly ShellWord[];
   readonly text?: string;
 }
 
 export interface Guesses {
   readonly guesses: readonly Guess[];
-  /** Why it cannot be known what the program does with what it is given. */
+  /** Why the program's use of its input is unknown. */
   readonly opaque?: string;
 }
 
-/** Options of which the value is code or a command, in nearly every program that has them. */
+/** Options whose value is code or a command in nearly every program that has them. */
 const RUNS =
   /^--?(?:c|e|ex|eval|exec|execute|expr|expression|command|cmd|code|toolexec|wrapper|run-command|eval-\w+|exec-\w+|shell|shell-arg|script-shell|interpreter|editor|pager|browser|viewer|launcher|program|hook|on-\w+|[\w.:-]+[.:-](?:command|cmd|exec|execute|execute-string|executable|eval|shell|program|hook|wrapper|runner|launcher|invoke|logger))$/;
-/** Options of which the value is a sentence or a pattern for people. */
+/** Options whose value is a sentence or a pattern. */
 const SPEAKS =
   /^(?:-[mtkFgq]|--?(?:message|title|body|description|name|grep|text|notes?|reason|comment|subject|label|summary|prompt|query|filter|pattern|match|tags?|testNamePattern|test-name-pattern|header|data|m|author|search))$/;
 const OPTION = /^--?[A-Za-z][\w.-]*$/;
 const CODE = /[;`\n]|\$[({]|[\w!?]\s?\(|\(\s*[\w"']|&&|\|\||=>/;
-/** Words that start programs or run texts, in one language or another. */
+/** Words that start programs or run text, in several languages. */
 const STARTS =
   /\b(?:system|exec\w*|spawn\w*|popen|shell\w*|subprocess|eval|sh|bash|fork|unlink|rmtree|decode\w*|b64\w*|unpack)\b|`|\$\(/;
 
 /**
- * What a program that is not known to keep its hands to itself may run of its words and its input. Payloads that can be
- * read are given back to be judged; code and text that cannot are opaque.
+ * What a program not known to be harmless may run of its words and its input. Payloads that can be parsed are returned
+ * to be judged; code and text that cannot be parsed are opaque.
  */
 export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: boolean): Guesses {
   const [name, ...rest] = words;
@@ -61,7 +61,7 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
       opaque ??= read.opaque;
     }
     if (given.isProgram) {
-      // Every place is tried; a text with too many of them is opaque as a whole.
+      // Every position is tried; a text with too many of them is opaque.
       spend(scope, PER_WORD * (rest.length - index));
       guesses.push({ kind: given.kind, words: rest.slice(index) });
     }
@@ -74,7 +74,7 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
     if (given.words !== undefined) guesses.push({ kind: given.kind, words: given.words });
     if (given.text !== undefined) guesses.push({ kind: given.kind, text: given.text });
     if (given.isCode && !readsCode && !isOfWorkspace(name, rest))
-      opaque ??= `${base} is given code, and what it does with it is not known`;
+      opaque ??= `${base} receives code, and what it does with the code is unknown`;
   }
   const input = readsCode || readsData(base) ? NOTHING : ofInput(base, scope);
   return { guesses: [...guesses, ...input.guesses], ...((opaque ??= input.opaque) !== undefined && { opaque }) };
@@ -83,7 +83,7 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
 const NO_GUESSES: readonly Guess[] = [];
 const NOTHING: Guesses = { guesses: NO_GUESSES };
 
-/** `-Dexec.args='-rf x'` hands on the words of its value, all else itself. */
+/** `-Dexec.args='-rf x'` passes on the words of its value; any other form, the whole value. */
 function handedOn(words: readonly ShellWord[]): readonly ShellWord[] {
   return words.flatMap((word) => {
     const given = /^-D[\w.]+=([^]*)$/.exec(word.value)?.[1];
@@ -91,17 +91,17 @@ function handedOn(words: readonly ShellWord[]): readonly ShellWord[] {
   });
 }
 
-/** Programs that only look may still start a pager or a filter that a long option names: `bat --pager='less -R'`. */
+/** Read-only programs may still start a pager or a filter named by a long option: `bat --pager='less -R'`. */
 function longOption(word: ShellWord, index: number, words: readonly ShellWord[]): readonly Guess[] {
   const before = words[index - 1]?.value ?? "";
-  // Asked for every word of a command that may have thousands.
+  // Called for every word of a command that may have thousands.
   if (!before.startsWith("--") && !word.value.startsWith("--")) return NO_GUESSES;
   const { kind, text } = readGiven(word, before.startsWith("--") ? before : "");
   const isRun = RUNS.test(word.value.startsWith("--") ? (word.value.split("=")[0] ?? "") : before);
   return kind === "likely" && text !== undefined && isRun ? [{ kind, text }] : NO_GUESSES;
 }
 
-/** A program or a script of the workspace: the code that it is given is contained like its own. */
+/** A program or a script of the workspace: code passed to it is contained like its own. */
 function isOfWorkspace({ value }: ShellWord, rest: readonly ShellWord[]): boolean {
   if (value.includes("/") && !value.startsWith("/")) return true;
   return (
@@ -114,7 +114,7 @@ interface Given {
   readonly isProgram: boolean;
   readonly words?: readonly ShellWord[] | undefined;
   readonly text?: string | undefined;
-  /** A program that an option names, `--command=rm`: it is given the words that follow. */
+  /** A program named by an option, `--command=rm`: it receives the words that follow. */
   readonly program?: string | undefined;
   /** A list of texts in it, `runner=["rm","-rf"]`: the words of a command. */
   readonly hasList?: boolean;
@@ -127,7 +127,7 @@ function attachedLetter(value: string): readonly string[] {
   return isProgramName(first) ? [value, option, given] : [];
 }
 
-/** One word, and the one before it. */
+/** One word, and the previous one. */
 function readGiven(word: ShellWord, before: string): Given {
   const { value, isDynamic } = word;
   const [, attached, given = value] =
@@ -152,14 +152,17 @@ function readGiven(word: ShellWord, before: string): Given {
   };
 }
 
-/** A text from a pipe or a here-document, and one that others wrote. */
+/** Text from a pipe or a here-document, and untrusted text. */
 function ofInput(name: string, { input }: Scope): Guesses {
   if (input.kind === "unknown" && input.isForeign)
-    return { guesses: [], opaque: `${name} is given a text from elsewhere, and what it does with it is not known` };
+    return {
+      guesses: [],
+      opaque: `${name} receives text from another source, and what it does with the text is unknown`,
+    };
   if (input.kind !== "known") return NOTHING;
   const isCode = CODE.test(input.text) && STARTS.test(input.text) && !/^\s*[[{"]/.test(input.text);
   const guesses: readonly Guess[] = [{ kind: "possible", text: input.text }];
-  return isCode ? { guesses, opaque: `${name} is given code, and what it does with it is not known` } : { guesses };
+  return isCode ? { guesses, opaque: `${name} receives code, and what it does with the code is unknown` } : { guesses };
 }
 
 /** The commands that code in any language plainly starts, as guesses. */
@@ -167,7 +170,7 @@ export function guessInCode(text: string, scope: Scope): readonly Guess[] {
   if (!CODE.test(text)) return [];
   spend(scope, PER_WORD + PER_READ * text.length);
   const { texts, commands } = readCode(text);
-  // A sentence may speak of forks, too.
+  // Prose may mention forks, too.
   return [
     ...texts.filter((each) => each !== FORK_BOMB).map((each): Guess => ({ kind: "likely", text: each })),
     ...commands.map((words): Guess => ({ kind: "likely", words })),

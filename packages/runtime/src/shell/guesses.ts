@@ -10,7 +10,7 @@ import { joinText } from "./runner.ts";
 import { addOpaque, childScope, NO_INPUT, openWalk, PER_READ, spend } from "./scope.ts";
 import type { Scope, Walk } from "./scope.ts";
 
-/** What the walk lends, so that a carrier's text is walked like any other. */
+/** Functions of the walk, so that a carrier's text is walked like any other. */
 export interface Walker {
   readonly walk: Walk;
   walkScript(script: ParsedScript, scope: Scope, walk: Walk): void;
@@ -22,12 +22,12 @@ export interface Prober extends Walker {
   run(command: PlainCommand, scope: Scope, walker: Walker): void;
 }
 
-/** Of each guess, beside what it is read and run as. */
+/** Per guess, in addition to reading and running it. */
 const PER_GUESS = 256;
-/** A guess inside a guess, and no deeper: each place of a command is tried by itself. */
+/** At most one guess inside a guess: each position of a command is tried separately. */
 const MAX_GUESSES = 2;
 
-/** What a program may run that is not known: judged as if it did, apart from what is sure to run. */
+/** Commands that an unknown program may run: judged as if it did, separately from those that certainly run. */
 export function tryGuesses(
   command: PlainCommand,
   scope: Scope,
@@ -40,14 +40,14 @@ export function tryGuesses(
   if (opaque !== undefined) addOpaque(walk, opaque, joinText(command.words));
 }
 
-/** The commands that code, or a file that was just written, names without plainly running them. */
+/** Commands that code, or a file just written, names without plainly running them. */
 export function tryNamed(code: string, scope: Scope, prober: Prober): void {
   if (prober.walk.guessDepth >= MAX_GUESSES) return;
   spend(scope, PER_READ * code.length);
   for (const text of namedCommands(code)) probe({ kind: "named", text }, scope, prober);
 }
 
-/** A text that most likely is a command. */
+/** A text that is most likely a command. */
 export function tryText(text: string, scope: Scope, prober: Prober): void {
   if (prober.walk.guessDepth < MAX_GUESSES) probe({ kind: "likely", text }, scope, prober);
 }
@@ -76,9 +76,9 @@ function probe(guess: Guess, scope: Scope, prober: Prober): void {
   }
 }
 
-/** A text that may be shell; one that is not says nothing. */
+/** A text that may be shell; otherwise it is ignored. */
 function readText(text: string, scope: Scope, walker: Walker): void {
   spend(scope, PER_GUESS + PER_READ * text.length);
-  if (tooCostly(text) !== undefined) addOpaque(walker.walk, "a text in it is too long to be read with care", "");
+  if (tooCostly(text) !== undefined) addOpaque(walker.walk, "a text in it is too long to be examined", "");
   else walker.walkScript(parse(text), scope, walker.walk);
 }

@@ -6,8 +6,8 @@ import { FOREIGN_INPUT, NO_INPUT, PER_WORD, spend, UNKNOWN_INPUT } from "./scope
 import type { Scope } from "./scope.ts";
 
 /**
- * What a command substitution gives, where that can be told without running it: `$(echo rm)`, `$(printf '%s' rm)`,
- * `$(echo cm0= | base64 -d)`, `$(which rm)`. Undefined for all else.
+ * The output of a command substitution if it can be determined without running it: `$(echo rm)`, `$(printf '%s' rm)`,
+ * `$(echo cm0= | base64 -d)`, `$(which rm)`. Undefined for all others.
  */
 export function outputOf({ commands, errors }: ParsedScript, scope: Scope): string | undefined {
   if (errors !== undefined && errors.length > 0) return undefined;
@@ -51,7 +51,7 @@ function assignmentWord(item: Extract<Command["suffix"][number], { type: "Assign
   return { ...value, value: `${item.name}=${value.value}`, text: item.text };
 }
 
-/** What comes in on a command's standard input: its own here-document or file, else what the pipe brings. */
+/** A command's standard input: its own here-document or file, or the output of the pipe. */
 export function inputOf({ redirects }: Command, scope: Scope): Input {
   let input = scope.input;
   for (const redirect of redirects) {
@@ -65,7 +65,7 @@ export function inputOf({ redirects }: Command, scope: Scope): Input {
       input = known(word === undefined || word.isDynamic ? undefined : `${word.value}\n`);
       if (input.kind === "unknown" && isForeign(redirect)) input = FOREIGN_INPUT;
     } else if (redirect.operator === "<&") {
-      // Another open file, or none. What was written to it is not followed.
+      // Another open file, or none. Text written to it is not tracked.
       if (!/^[0-]$/.test(redirect.target?.value ?? "")) input = UNKNOWN_INPUT;
     } else if (redirect.operator.startsWith("<")) {
       input = redirect.target === undefined ? UNKNOWN_INPUT : inputFrom(redirect.target, scope);
@@ -74,7 +74,7 @@ export function inputOf({ redirects }: Command, scope: Scope): Input {
   return input;
 }
 
-/** What reading a file gives: `< <(echo text)` is known, `< file` is not. */
+/** The content read from a file: `< <(echo text)` is known, `< file` is not. */
 function inputFrom(target: Word, scope: Scope): Input {
   if (target.value === "/dev/null") return NO_INPUT;
   return expandWhole(target, scope).input ?? UNKNOWN_INPUT;
@@ -88,10 +88,10 @@ function known(text: string | undefined): Input {
   return text === undefined ? UNKNOWN_INPUT : { kind: "known", text };
 }
 
-/** What the next command of a pipe gets from this one. */
+/** What the next command of a pipe receives from this one. */
 export function outputOfCommand(node: Command, scope: Scope): Input {
   const { name } = node;
-  // Most programs are told by their name, before any word is expanded.
+  // Most programs are decided by their name, before any word is expanded.
   if (name === undefined || (name.parts === undefined && !isKnownMaker(name.value))) return UNKNOWN_INPUT;
   return outputOfWords(wordsOf(node, scope), { ...scope, input: inputOf(node, scope) });
 }
@@ -104,7 +104,7 @@ function baseOf(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
 }
 
-/** The same, of words that are expanded already, with their own input. */
+/** The same for expanded words, with their own input. */
 export function outputOfWords(words: readonly ShellWord[], scope: Scope): Input {
   const [name, ...rest] = words;
   if (name === undefined || words.some(({ isDynamic }) => isDynamic)) return UNKNOWN_INPUT;
@@ -118,9 +118,9 @@ export function outputOfWords(words: readonly ShellWord[], scope: Scope): Input 
   return known(make(args, input));
 }
 
-/** Of each command whose output is asked for. */
+/** Per command whose output is determined. */
 const PER_STAGE = 128;
-/** Of each character that a program's output is made of. */
+/** Per character of a program's output. */
 const PER_OUTPUT = 4;
 
 type Make = (args: readonly string[], input: Input) => string | undefined;
@@ -142,7 +142,7 @@ const OUTPUTS: Readonly<Record<string, Make | undefined>> = {
   type:    (args) => (args.length === 2 && args[0] === "-p" ? args[1] : undefined),
 };
 
-/** Patterns stand for the names that they match: `ls | xargs rm -rf` deletes `*`. */
+/** Patterns represent the names that they match: `ls | xargs rm -rf` deletes `*`. */
 function listed(args: readonly string[]): string | undefined {
   const options = args.filter((arg) => arg.startsWith("-"));
   const operands = args.filter((arg) => !arg.startsWith("-"));
@@ -195,7 +195,7 @@ function decodeBase64(text: string | undefined): string | undefined {
   try {
     return atob(text);
   } catch {
-    // Not base64: what the program would then print is not known.
+    // Not base64: the program's output is unknown.
     return undefined;
   }
 }
@@ -221,7 +221,7 @@ function transliterate(args: readonly string[], text: string | undefined): strin
 }
 
 const ASCII = String.fromCharCode(...Array.from({ length: 128 }, (_, code) => code));
-/** Longer sets than two alphabets and the digits are not spelled out. */
+/** Longer sets than two alphabets and the digits are not expanded. */
 const MAX_SET = 64;
 
 function spellSet(set: string): string | undefined {

@@ -1,20 +1,20 @@
 /**
  * The parser's time grows with the length of the text times the number of openings that may stay open, and with the
- * length times how deep they nest. Both are counted beforehand, so that the time is bounded by design: about 5 ms for
- * the worst 8 kB that are let through.
+ * length times the nesting depth. Both are counted beforehand, so that the time is bounded by design: about 5 ms for
+ * the worst 8 kB that pass.
  */
 const MAX_LENGTH = 32_768;
-/** Length times the openings whose end the parser may look for in vain. */
+/** Length times the openings whose end the parser may not find. */
 const MAX_SEARCHED = 1_500_000;
-/** How far brackets may nest, by a count that does not know quotes. */
+/** Maximum nesting of brackets, counted without regard to quotes. */
 const MAX_OPEN = 64;
 
 interface Searched {
   /** An opening that plain text does not close in the same line. */
   readonly shape: RegExp;
-  /** What one costs beside a `{a,`. */
+  /** Cost relative to `{a,`. */
   readonly weight: number;
-  /** Counted only in a text that holds this. */
+  /** Counted only in text that contains this. */
   readonly within?: string;
 }
 
@@ -30,12 +30,12 @@ const SEARCHED: readonly Searched[] = [
 ];
 const BRACKET = /\\.|[(){}]/gs;
 
-const TOO_DEEP = "it is nested too deeply to be read with care";
+const TOO_DEEP = "it is nested too deeply to be examined";
 
-/** Why a text would take the parser too long, or undefined where it would not. */
+/** Why a text would take the parser too long, or undefined. */
 export function tooCostly(text: string): string | undefined {
   if (text.length > MAX_LENGTH) {
-    return `it is ${text.length} characters long, and at most ${MAX_LENGTH} can be read with care`;
+    return `it is ${text.length} characters long; at most ${MAX_LENGTH} can be examined`;
   }
   return isSearchedLong(text) || nestsDeeply(text) ? TOO_DEEP : undefined;
 }
@@ -49,7 +49,7 @@ function isSearchedLong(text: string): boolean {
   return false;
 }
 
-/** Each kind by itself, so that one is not taken for the end of the other. */
+/** Each kind separately, so that one does not end the other. */
 function nestsDeeply(text: string): boolean {
   let round = 0;
   let curly = 0;

@@ -3,7 +3,7 @@ import type { CompoundList, SyntaxNode, WhileKind } from "unbash";
 import { wordsOf } from "./known-output.ts";
 import type { Scope } from "./scope.ts";
 
-/** Whether a condition holds for ever. */
+/** Whether a condition is always true. */
 export function isEndless(kind: WhileKind, clause: CompoundList, scope: Scope): boolean {
   const only = clause.commands.length === 1 ? clause.commands[0]?.command : undefined;
   const condition =
@@ -16,7 +16,7 @@ export function isEndless(kind: WhileKind, clause: CompoundList, scope: Scope): 
   return kind === "while" ? /^(?::|true|\[ 1 \]|test 1)$/.test(condition) : condition === "false";
 }
 
-/** Whether a loop leaves or waits, so that it does not start more and more. */
+/** Whether a loop ends or waits, so that it does not start more and more processes. */
 export function waits(list: CompoundList): boolean {
   return list.commands.some(({ command, background }) => {
     if (background === true) return false;
@@ -27,7 +27,7 @@ export function waits(list: CompoundList): boolean {
   });
 }
 
-/** What the body of a loop assigns may hold any round's value. */
+/** Variables that the body of a loop assigns may have any iteration's value. */
 export function forgetAssigned(node: SyntaxNode, scope: Scope): void {
   if (node.type === "Assignment") scope.variables.set(node.name, undefined);
   forEachChild(node, (child) => forgetAssigned(child, scope));

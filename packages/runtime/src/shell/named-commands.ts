@@ -1,6 +1,6 @@
 import { isProgramName } from "./program-names.ts";
 
-/** What stands right before a text in code, with what closes it. Others are closed by any quote or bracket. */
+/** Openings right before a text in code, with their closings. Others are closed by any quote or bracket. */
 const CLOSERS: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   '"': '"',
@@ -14,7 +14,7 @@ const CLOSERS: Readonly<Record<string, string | undefined>> = {
 const OPEN =
   /((?:^[^\S\n]*[\\.:!]*(?:run|ho(?:st)?|exec|shell|sh|sys(?:tem)?|go:generate)(?=\s)|\b(?:RUN|host|exec|shell|go:generate)(?=\s)|^|["'`[{(<>|~!^%#@$,;:=&]|\\n)[^\S\n]*)(?=([\w./+-]+)(?![\w(=:]))/gim;
 const ANY_CLOSER = "'\"`)]}\n";
-/** What says or compares a text instead of running it. */
+/** Calls that print or compare text instead of running it. */
 const SPEAKS =
   /(?:\b(?:print\w*|puts|echo|say|warn|die|fail|raise|throw|log|error|info|debug|write\w*|format|assert\w*|expect|toBe|toEqual|toContain|includes?|contains?|match\w*|replace\w*|split|index\w*|search|startsWith|endsWith|startswith|endswith|grep|describe|it|test|title|name|message|description|Error|in|p)|[!=]=)\s*\(?\s*\w?["'`]$/;
 const DELETES =
@@ -22,14 +22,14 @@ const DELETES =
 const JOINT = /(["'`])\s*(?:\+|\.|<>|\.\.|~|\|\||\s)\s*\1/g;
 const NEXT = /^\s*,?\s*["'`]([^"'`\n]{0,400})["'`]/;
 const ESCAPED = /\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{2,6})\}?|([0-3][0-7]{2}))/g;
-/** How far a command may reach, and how many words of a list it may have. */
+/** Maximum length of a command, and maximum number of words in a list. */
 const MAX_REACH = 400;
 const MAX_WORDS = 16;
 
 /**
- * The commands that code in any language names, whatever it calls with them: a program's name right behind a quote or
- * another delimiter, up to what closes that; the words of a list; paths that something is deleted at. Most are never
- * run, so they say what may happen, not what will.
+ * Commands named in code of any language, whatever is called with them: a program's name right after a quote or
+ * another delimiter, up to the closing one; the words of a list; paths that are deleted. Most are never run, so they
+ * are possible commands, not certain ones.
  */
 export function namedCommands(code: string): readonly string[] {
   const found = new Set<string>();
@@ -62,7 +62,7 @@ function unescaped(code: string): string {
   );
 }
 
-/** Up to what closes it; a list of texts is the words of one command. */
+/** Up to the closing delimiter; a list of texts is the words of one command. */
 function textFrom(code: string, start: number, closers: string): string {
   const limit = Math.min(code.length, start + MAX_REACH);
   let end = start;

@@ -10,7 +10,7 @@ interface OptionRow extends OptionTable {
   readonly names: readonly string[];
   /** Options whose value is run. */
   readonly runs: readonly string[];
-  /** What stands before the command inside the value. */
+  /** Prefix of the command inside the value. */
   readonly after?: RegExp;
 }
 
@@ -60,15 +60,15 @@ const ROWS: readonly OptionRow[] = [
   { names: ["restic"],                   runs: ["-o", "--option"], after: /^(?:sftp\.command|rclone\.program)=/, short: "ropk", long: ["option"] },
 ];
 
-/** Everyday programs in the rows: a rule for one of them is not one for every command. */
+/** Everyday programs in the rows: a rule for one of them does not cover every command. */
 // oxfmt-ignore
 export const EVERYDAY_BY_OPTION: readonly string[] = [
   "install", "ginstall", "gcc", "g++", "cc", "c++", "gfortran", "hg", "svn", "gpg", "gpg2", "nano", "groff", "ack", "ag", "bat", "batcat", "delta", "sdiff", "diff3", "yq", "java", "curl", "openssl", "clang", "clang++",
 ];
 
 /**
- * What is everyday named by such an option, besides programs that only look: compressors, connections, converters. All
- * else runs where nobody expects a program, so it is asked for.
+ * Programs commonly named by such an option, besides read-only ones: compressors, connections, converters. Anything
+ * else is unexpected there and needs approval.
  */
 // oxfmt-ignore
 const USUAL = new Set([
@@ -83,9 +83,9 @@ function isUsual(text: string): boolean {
 
 interface FlagRow extends OptionTable {
   readonly names: readonly string[];
-  /** Options by which the program does what its input says, or loads code into itself. */
+  /** Options that make the program run commands from its input, or load code into itself. */
   readonly flags: readonly string[];
-  /** The value that does so. */
+  /** The values that do so. */
   readonly value?: RegExp;
   readonly why: string;
 }
@@ -95,14 +95,14 @@ const LIBRARY = /[/\\]|\.so\b|\.dylib$/;
 /** groff(1) and troff(1), the manuals of Ghostscript, yq, OpenSSL, curl, gcc, Java and man(1). */
 // oxfmt-ignore
 const FLAGS: readonly FlagRow[] = [
-  { names: ["groff", "troff", "gtroff", "pic", "gpic"], flags: ["-U"], short: "dDfFIKLmMnoPrTwW", why: "it runs what the text that it formats says" },
-  { names: ["groff"],                    flags: ["-F"], short: "dDfFIKLmMnoPrTwW", why: "it runs the programs that a description of a device names" },
+  { names: ["groff", "troff", "gtroff", "pic", "gpic"], flags: ["-U"], short: "dDfFIKLmMnoPrTwW", why: "it runs commands named in the text that it formats" },
+  { names: ["groff"],                    flags: ["-F"], short: "dDfFIKLmMnoPrTwW", why: "it runs programs named in a device description" },
   { names: ["gs", "ghostscript"],        flags: ["-dNOSAFER", "-dDELAYSAFER", "--permit-file-all"], isOneDash: true, why: "it lets a document run programs" },
   { names: ["gs", "ghostscript"],        flags: ["-dSAFER"], value: /^(?:false|0)$/i, isOneDash: true, why: "it lets a document run programs" },
   { names: ["dvips"],                    flags: ["-R0"], isOneDash: true, why: "it lets a document run programs" },
   { names: ["rpm", "rpmbuild", "rpmspec"], flags: ["-E", "--eval", "-D", "--define"], value: /%\{lua:/, short: "ED", long: ["eval", "define"], why: "it runs code in an expression" },
   { names: ["yq"],                       flags: ["--security-enable-system-operator"], why: "it lets an expression run programs" },
-  { names: ["man"],                      flags: ["-C", "--config-file"], short: "PMSeHCLmR", long: ["config-file"], why: "it runs the programs that a file of settings names" },
+  { names: ["man"],                      flags: ["-C", "--config-file"], short: "PMSeHCLmR", long: ["config-file"], why: "it runs programs named in a settings file" },
   { names: ["openssl"],                  flags: ["-engine", "-provider", "-provider-path", "-provider_path"], value: LIBRARY, isOneDash: true, long: ["engine", "provider", "provider-path"], why: "it loads a library into itself" },
   { names: ["curl"],                     flags: ["--engine"], value: LIBRARY, long: ["engine"], why: "it loads a library into itself" },
   { names: ["gcc", "g++", "cc", "c++", "gfortran", "clang", "clang++"], flags: ["-fplugin", "-fpass-plugin"], isOneDash: true, why: "it loads a library into itself" },
@@ -119,7 +119,7 @@ export const OPTION_CARRIERS: readonly (readonly [string, Unwrap])[] = [
   ["more", unwrapPlus],
 ];
 
-/** Keys of a file or a text of keys may run commands. */
+/** Keys of a file or a text that may run commands. */
 const LESS_KEYS = /^(?:-[A-Za-z~]*k|--lesskey-)/;
 
 function unwrapLess(command: Parameters<Unwrap>[0], runner: Parameters<Unwrap>[1]): boolean {
@@ -138,7 +138,7 @@ function unwrapRows(rows: readonly OptionRow[]): Unwrap {
       const long = [...(table.long ?? []), ...shortened(command.words, runs)];
       for (const value of optionValues(readArguments(command.words, { ...table, long }).options, ...runs)) {
         if (after !== undefined && !after.test(value.value)) continue;
-        // It is started by a program, with pipes to it.
+        // Started by a program, with pipes to it.
         runner.scope.input = UNKNOWN_INPUT;
         runNamed(after === undefined ? value : cut(value, after), runner);
         carries = true;
@@ -149,14 +149,14 @@ function unwrapRows(rows: readonly OptionRow[]): Unwrap {
   };
 }
 
-/** Options cut short, as GNU programs allow it: `sort --compress-prog x`. */
+/** Abbreviated options, as GNU programs allow: `sort --compress-prog x`. */
 function shortened(words: readonly ShellWord[], runs: readonly string[]): readonly string[] {
   return words
     .filter(({ value }) => value.startsWith("--") && hasOption([{ name: value }], ...runs))
     .map(({ value }) => value.slice(2));
 }
 
-/** A program that an option names; the words of `-wrapper sh,-c,text` stand between commas. */
+/** A program named by an option; the words of `-wrapper sh,-c,text` are separated by commas. */
 function runNamed(word: ShellWord, runner: Runner): void {
   const words = word.isDynamic ? [word.value] : word.value.split(",");
   if (!word.isDynamic && !isUsual(words[0] ?? ""))

@@ -1,12 +1,12 @@
 import type { ShellWord } from "./parsed-shell.ts";
 
-/** Which options of a command take a value of their own, so that the value is not taken for an operand. */
+/** Which options of a command take a separate value, so that the value is not taken for an operand. */
 export interface OptionTable {
   /** Letters of short options: "ug" for `-u name` and `-g name`. */
   readonly short?: string;
   /** Long options that take the next word: "user" for `--user name`. `--user=name` needs no entry. */
   readonly long?: readonly string[];
-  /** Options like `-exec` with one dash that are words, not letters. */
+  /** Options like `-exec`: words with one dash, not letters. */
   readonly isOneDash?: boolean;
 }
 
@@ -19,15 +19,15 @@ export interface Option {
 export interface Arguments {
   readonly options: readonly Option[];
   readonly operands: readonly ShellWord[];
-  /** The index, among the words, of the first operand; as long as the words where there is none. */
+  /** The index, among the words, of the first operand; the number of words if there is none. */
   readonly firstOperand: number;
-  /** A word before the first operand cannot be known, so that it may be an option. */
+  /** A word before the first operand is unknown and may be an option. */
   readonly isUnsure: boolean;
 }
 
 /**
- * The options and operands of a command's words (its name first). With `stopsEarly`, all from the first operand on
- * belongs to something else, as in `env A=1 ls -l`.
+ * The options and operands of a command's words (its name first). With `stopsEarly`, everything from the first operand
+ * on belongs to another command, as in `env A=1 ls -l`.
  */
 export function readArguments(
   words: readonly ShellWord[],
@@ -61,7 +61,7 @@ export function readArguments(
   return { options, operands, firstOperand, isUnsure };
 }
 
-/** Adds what one word says; gives how many more words it took. */
+/** Adds the options of one word; returns how many more words it consumed. */
 function readOption(
   word: ShellWord,
   next: ShellWord | undefined,
@@ -95,7 +95,7 @@ function readOption(
   return 0;
 }
 
-/** Whether an option is given, in one of several spellings; a long one also cut short, as GNU programs allow. */
+/** Whether an option is present, in one of several spellings; a long one also abbreviated, as GNU programs allow. */
 export function hasOption(options: readonly Option[], ...names: readonly string[]): boolean {
   return options.some((option) => names.some((name) => isSpelling(option.name, name)));
 }

@@ -4,12 +4,12 @@ import { replaceEach } from "./replace-each.ts";
 import { PER_WORD, spend } from "./scope.ts";
 import type { Scope, Values } from "./scope.ts";
 
-/** Values that no assignment gives. The home folder is written `~` (see `ShellWord`). */
+/** Values that are never assigned. The home folder is written `~` (see `ShellWord`). */
 const GIVEN: Readonly<Record<string, readonly string[]>> = { HOME: ["~"], IFS: [" "] };
 
 type ExpandWhole = (word: Word, scope: Scope) => ShellWord;
 
-/** What a parameter expands to, as far as that is known: several values for `$@` and whole arrays. */
+/** The expansion of a parameter as far as it is known: several values for `$@` and complete arrays. */
 export function valueOf(
   part: SimpleExpansionPart | ParameterExpansionPart,
   scope: Scope,
@@ -69,7 +69,7 @@ function applyOperation(
   return changed === undefined ? undefined : [changed];
 }
 
-/** The operations that people disguise names with. Those with patterns are left unknown. */
+/** Operations used to obfuscate names. Those with patterns are left unknown. */
 function changeValue(
   value: string,
   operation: ParameterOperation,

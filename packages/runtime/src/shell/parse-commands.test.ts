@@ -116,7 +116,7 @@ test("what is shown is what runs, with nothing hidden in it", () => {
   expect(shown).toEqual([
     "rm -rf $x  (sudo, bash)",
     "tee 'a\\u{202e}b'",
-    "Not known before it runs: it holds characters that turn the direction of text (sudo bash -c 'r\"\"m -rf $x' | tee a\\u{202e}b)",
+    "Unknown until it runs: it contains characters that change the direction of text (sudo bash -c 'r\"\"m -rf $x' | tee a\\u{202e}b)",
   ]);
 });
 

@@ -6,13 +6,13 @@ import type { ParsedShell } from "./parsed-shell.ts";
 import { openScope, openWalk, PER_READ, spend, TooMuchError } from "./scope.ts";
 import { walkScript } from "./walk.ts";
 
-/** As much of a text as is shown beside a reason. */
+/** At most this much of a text is shown with a reason. */
 const SHOWN = 200;
 
 /**
- * What a text would run if a shell were given it: each simple command with its words, what carriers like `sudo` and
- * `bash -c` run included, and what of it cannot be known. One parse for decision and display. Never throws, and takes
- * bounded time on any text: what would take longer is opaque as a whole.
+ * The commands that a shell would run for a text: each simple command with its words, including those run by carriers
+ * like `sudo` and `bash -c`, and the unknown parts. One parse for decision and display. Never throws, and takes bounded
+ * time on any text: a text that would take longer is opaque.
  */
 export function parseCommands(text: string): ParsedShell {
   const costly = tooCostly(text);
@@ -23,7 +23,7 @@ export function parseCommands(text: string): ParsedShell {
     spend(scope, PER_READ * text.length);
     walkScript(parse(text), scope, walk);
   } catch (error) {
-    // RangeError: nested deeper than the stack. Anything else would be a fault of the parser: not known either.
+    // RangeError: nested deeper than the stack. Anything else would be a parser bug: unknown too.
     return opaqueWhole(error instanceof TooMuchError ? error.message : "it cannot be parsed as bash", text);
   }
   const hidden = hidesSomething(text);
@@ -31,7 +31,7 @@ export function parseCommands(text: string): ParsedShell {
   const opaque = walk.opaque.map((part) => (part.isUnreadable === true ? { ...part, text: part.text || shown } : part));
   if (hidden !== undefined) opaque.push({ reason: hidden, text: shown });
   if (walk.evaluates && walk.holdsSubstitution) {
-    opaque.push({ reason: "a text in quotes may be run a second time", text: shown });
+    opaque.push({ reason: "quoted text may be evaluated a second time", text: shown });
   }
   return { commands: walk.commands, guessed: walk.guessed, opaque };
 }

@@ -1,25 +1,24 @@
-/** A word of a command as the shell would hand it over. */
+/** A word of a command as the shell would pass it. */
 export interface ShellWord {
   /**
-   * Its value; of a dynamic word, what comes before the part that cannot be known. The home folder is written `~`, and a
-   * name that merely begins with that sign `./~`.
+   * Its value; for a dynamic word, the text before the unknown part. The home folder is written `~`, and a name that
+   * merely begins with that character `./~`.
    */
   readonly value: string;
-  /** The source, for people. */
+  /** The source, for display. */
   readonly text: string;
-  /** Its value cannot be known before it runs. */
+  /** Its value is unknown before it runs. */
   readonly isDynamic: boolean;
-  /** May turn into several words, or none. */
+  /** May expand to several words, or none. */
   readonly canSplit: boolean;
-  /** Stands for file names: an unquoted `*`, `?` or `[`. */
+  /** Matches file names: an unquoted `*`, `?` or `[`. */
   readonly isPattern: boolean;
-  /** What a program reads that opens it as a file, where it is a process substitution: `<(echo text)`. */
+  /** For a process substitution, `<(echo text)`: what a program reads that opens it as a file. */
   readonly input?: Input;
 }
 
 /**
- * What comes in on standard input: nothing, a text that is known, or one that is not. A foreign one comes from the
- * network or out of a decoder.
+ * The standard input: nothing, a known text, or an unknown one. A foreign one comes from the network or a decoder.
  */
 export type Input =
   | { readonly kind: "none" }
@@ -37,11 +36,11 @@ export interface ShellRedirection {
   readonly target: ShellWord;
 }
 
-/** The working folder of a command: as `cd` before it leaves it, relative to where the whole began. */
+/** The working folder of a command: after any `cd` before it, relative to the start. */
 export interface ShellFolder {
-  /** Undefined where it cannot be known. */
+  /** Undefined if unknown. */
   readonly path: string | undefined;
-  /** Whether the `cd` that leads there must have worked for the command to run. */
+  /** Whether the preceding `cd` must have succeeded for the command to run. */
   readonly isCertain: boolean;
 }
 
@@ -51,34 +50,34 @@ export interface SimpleCommand {
   readonly assignments: readonly ShellAssignment[];
   readonly redirections: readonly ShellRedirection[];
   readonly folder: ShellFolder;
-  /** How it is reached, from the outside in: "pipe", "substitution", "subshell", "function f", "loop", "sudo", "bash -c" … */
+  /** How it is reached, outermost first: "pipe", "substitution", "subshell", "function f", "loop", "sudo" … */
   readonly reached: readonly string[];
-  /** Runs other commands, which stand in the list as well. */
+  /** Runs other commands, which are in the list too. */
   readonly isCarrier: boolean;
   /** Starts itself, or more and more processes without end. */
   readonly multiplies: boolean;
-  /** Of a command that another one may run: how sure that is. */
+  /** For a command that another one may run: how certain that is. */
   readonly guess?: GuessKind;
 }
 
 /**
- * `likely`: it stands behind `--`, by its full path, or in an option that runs its value. `named`: a text in code or in a
- * file that was just written; most of those are never run.
+ * `likely`: after `--`, by its full path, or in an option that runs its value. `named`: a text in code or in a file
+ * just written; most of those are never run.
  */
 export type GuessKind = "likely" | "possible" | "named";
 
-/** Something of which cannot be known, before it runs, what it would do. */
+/** A part whose effect is unknown before it runs. */
 export interface OpaquePart {
   /** A clause: "its name is known only when it runs". */
   readonly reason: string;
   readonly text: string;
-  /** bash itself would not parse it, or this parser cannot: nothing about it can be decided. */
+  /** bash would not parse it, or this parser cannot: nothing about it can be decided. */
   readonly isUnreadable?: boolean;
 }
 
 export interface ParsedShell {
   readonly commands: readonly SimpleCommand[];
-  /** What programs may run of what they are given, if they are of that kind: `unknown -- rm -rf x`. Judged, not shown. */
+  /** What programs may run of their input, if they are of that kind: `unknown -- rm -rf x`. Judged, not shown. */
   readonly guessed: readonly SimpleCommand[];
   readonly opaque: readonly OpaquePart[];
 }

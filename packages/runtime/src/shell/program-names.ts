@@ -1,6 +1,6 @@
 /**
- * Names that, among the words of another program, most likely are a program that it is to run: `chronic rm -rf x`. Names
- * that are also everyday words or subcommands (`install`, `test`, `service`, `link`) are not here.
+ * Names that, among the words of another program, are most likely a program to run: `chronic rm -rf x`. Names that are
+ * also everyday words or subcommands (`install`, `test`, `service`, `link`) are not listed.
  */
 // oxfmt-ignore
 const PROGRAMS = new Set([
@@ -19,9 +19,9 @@ const VERSIONED =
 /** `arm-none-eabi-gcc`, `x86_64-linux-gnu-g++`. */
 const CROSS = /^[\w.]+-(?:[\w.]+-){1,3}(?=(?:gcc|g\+\+|cc|c\+\+|clang|gdb|ld|objcopy|strip)$)/;
 
-/** `python3.11`, `gcc-13` and `ld-linux-x86-64.so.2` are told by what they are. */
+/** `python3.11`, `gcc-13` and `ld-linux-x86-64.so.2` are recognized without their version. */
 export function plainName(name: string): string {
-  // Most names have neither a version nor a target in them.
+  // Most names have neither a version nor a target.
   if (!/[\d-]|\.so/.test(name)) return name;
   if (LOADER.test(name)) return "ld.so";
   return name.replace(CROSS, "").replace(VERSIONED, "");
@@ -36,14 +36,14 @@ export function isProgramName(value: string): boolean {
   return PROGRAMS.has(base) || base.startsWith("mkfs.") || PROGRAMS.has(plainName(base)) || LOADER.test(base);
 }
 
-/** A path to a program of the system, which no word but a command is. */
+/** A path to a system program; no other word looks like that. */
 export function isProgramPath(value: string): boolean {
   return /^\/(?:usr\/(?:local\/)?)?s?bin\//.test(value);
 }
 
 /**
- * Programs that keep their hands to themselves: they read, print, compare or name what they are given and run none of
- * it, or what they would run is read elsewhere word by word (git, sed, find). A command's name among their words is text.
+ * Programs known to be harmless: they read, print, compare or name their input and run none of it, or the parts that
+ * they would run are examined word by word (git, sed, find). A command's name among their words is text.
  */
 // oxfmt-ignore
 const PLAIN_PROGRAMS = new Set([
@@ -61,14 +61,14 @@ const PLAIN_PROGRAMS = new Set([
   "gzip", "gunzip", "zcat", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4", "unzip", "zipinfo", "ar", "cpio", "split", "csplit", "patch", "diffstat", "ctags", "cloc", "tokei", "scc", "wdiff", "pv", "pr", "errno", "ascii", "nohup-out", "sqlfluff", "sqlformat", "pg_format",
 ]);
 
-/** Of those, the ones whose words are nothing but text, patterns and names, or are read elsewhere. */
+/** Of those, the ones whose words are only text, patterns and names, or are examined separately. */
 // oxfmt-ignore
 const TEXT_ONLY = new Set([
   "echo", "printf", "grep", "egrep", "fgrep", "zgrep", "rg", "test", "[", ":", "true", "false", "expr", "jq", "gojq", "jaq", "yq", "xq", "tomlq", "logger", "notify-send", "say", "cowsay", "figlet", "toilet",
   "sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk", "find", "gfind", "bfs", "xargs", "gxargs", "parallel", "git", "cd", "export", "declare", "typeset", "local", "readonly", "set",
 ]);
 
-/** Whether a program that keeps its hands to itself may yet have an option that names a pager or a filter. */
+/** Whether a harmless program may still have an option that names a pager or a filter. */
 export function runsByOption(name: string): boolean {
   return !TEXT_ONLY.has(name);
 }
@@ -77,7 +77,7 @@ export function isPlainProgram(name: string): boolean {
   return PLAIN_PROGRAMS.has(name);
 }
 
-/** Programs that run by their options, and to which standard input is data: an archive, a picture, a signature. */
+/** Programs that run commands through options, and treat standard input as data: an archive, a picture, a signature. */
 // oxfmt-ignore
 const DATA_READERS = new Set([
   "tar", "gtar", "bsdtar", "docker", "podman", "gpg", "gpg2", "openssl", "age", "minisign", "cosign", "fzf", "sk", "ffmpeg", "ffprobe", "magick", "convert", "pandoc", "kubeval", "kubeconform", "conftest", "protoc", "wasm-tools", "xclip", "wl-copy", "pbcopy",

@@ -90,8 +90,8 @@ const PIP = {
 };
 
 /**
- * Options with a value that may stand before a program's subcommand or among its words, so that the value is not taken
- * for the subcommand: `npm --prefix web publish`.
+ * Options with a value that may precede a program's subcommand or appear among its words, so that the value is not
+ * taken for the subcommand: `npm --prefix web publish`.
  */
 // oxfmt-ignore
 const TABLES: Readonly<Record<string, OptionTable | undefined>> = {
@@ -159,7 +159,7 @@ export function optionsOf(program: string): OptionTable | undefined {
   return TABLES[plainName(baseName(program))];
 }
 
-/** Options that are known to take no value, of whatever program. */
+/** Options that take no value, whatever the program. */
 const PLAIN =
   /^(?:--(?:no-.+|silent|quiet|verbose|debug|yes|force|help|version|json|global|dry-run|offline|frozen|frozen-lockfile|locked|workspaces|recursive|parallel|ignore-scripts|if-present|legacy-peer-deps|production|all|prefer-offline|insecure.*|tlsverify|include-workspace-root|workspace-root|stream|paginate|bare|paginate|literal-pathspecs|glob-pathspecs|release|disable-pip-version-check|isolated|require-virtualenv|ansi|no-interaction)|-[aAbdDfghiklqrsvVyzE1]+)$/;
 
@@ -170,7 +170,7 @@ export interface Subcommands {
 }
 
 /**
- * Whether an operand may be the value of the option before it, which is not known: then the next operand counts as well.
+ * Whether an operand may be the value of the unknown option before it: then the next operand counts as well.
  * `cargo +nightly build` has such a word, too.
  */
 export function isDoubtful(word: ShellWord, words: readonly ShellWord[]): boolean {
@@ -180,7 +180,7 @@ export function isDoubtful(word: ShellWord, words: readonly ShellWord[]): boolea
   return /^-[^=]+$/.test(before) && before !== "--" && !PLAIN.test(before);
 }
 
-/** How many operands the given subcommands take up, choices for each; undefined where they are others. */
+/** How many operands the given subcommands take, with alternatives for each; undefined if they differ. */
 export function matchSubcommands(
   { words, operands }: Subcommands,
   choices: readonly (readonly string[])[],
@@ -198,7 +198,7 @@ export function matchSubcommands(
   return at;
 }
 
-/** Where, among the words, one of these subcommands stands; -1 where the program does something else. */
+/** The index, among the words, of one of these subcommands; -1 if the program does something else. */
 export function findSubcommand(words: readonly ShellWord[], names: readonly string[]): number {
   const { operands } = readArguments(words, optionsOf(words[0]?.value ?? ""));
   const found = matchSubcommands({ words, operands }, [names]);
@@ -206,7 +206,7 @@ export function findSubcommand(words: readonly ShellWord[], names: readonly stri
   return word === undefined ? -1 : words.indexOf(word);
 }
 
-/** The words without options before the subcommand, in each way that they may be read: `git push` of `git -C x push`. */
+/** The words without options before the subcommand, in each possible reading: `git push` for `git -C x push`. */
 export function withoutOptionsBefore(words: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
   const [program, ...rest] = words;
   if (program === undefined || rest[0] === undefined || !/^[-+]./.test(rest[0].value)) return [];

@@ -33,7 +33,7 @@ const CONTAINER = {
   ],
 };
 
-/** Commands on other machines or in containers. They are listed as well, since containers share folders. */
+/** Commands on other machines or in containers. They are listed too, since containers share folders. */
 // oxfmt-ignore
 export const REMOTES: readonly (readonly [string, Unwrap])[] = [
   ["ssh",            unwrapSsh],
@@ -77,7 +77,7 @@ function unwrapContainer({ words }: PlainCommand, runner: Runner): boolean {
 
 const BUILDS = /^(?:build|bud|bake|up|create|deploy|config|kube|play)$/;
 
-/** What is built of standard input or of an address is code that is known only then. */
+/** Code built from standard input or a URL is unknown until then. */
 function noteBuild(words: readonly ShellWord[], runner: Runner): void {
   const at = words.findIndex(({ value }, index) => index > 0 && index < 8 && BUILDS.test(value));
   if (at < 0) return;

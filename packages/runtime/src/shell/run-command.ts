@@ -47,10 +47,10 @@ const UNWRAPPERS: ReadonlyMap<string, Unwrap> = new Map(
   ].flatMap((table) => [...table]),
 );
 
-/** Programs whose code was looked through already. */
+/** Programs whose code was already examined. */
 const CODE_READERS = new Set([...SHELLS, ...CODE_RUNNERS, ...DIALECT_RUNNERS].map(([name]) => name));
 
-/** Programs that everyday run what the workspace says, and something else only by rare options. */
+/** Programs that normally run the workspace's own configuration, and anything else only by rare options. */
 const CARRY_BY_OPTION = new Set([
   "make",
   "gmake",
@@ -65,12 +65,12 @@ const CARRY_BY_OPTION = new Set([
   ...EVERYDAY_BY_OPTION,
 ]);
 
-/** Programs that carry others. A rule or a grant for one of them would stand for every command. */
+/** Programs that run other commands. A rule or a grant for one of them would cover every command. */
 export function isCarrierName(name: string): boolean {
   return UNWRAPPERS.has(plainName(name)) && !CARRY_BY_OPTION.has(name);
 }
 
-/** Adds a command to the list, and after it what it carries, to any depth. */
+/** Adds a command to the list, followed by the commands it carries, to any depth. */
 export function runCommand(command: PlainCommand, scope: Scope, walker: Walker): void {
   const { walk } = walker;
   step(walk);
@@ -91,13 +91,13 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
     return;
   }
   if (!isPlainName(name.value))
-    addOpaque(walk, "the name of the command is not in plain letters", joinText(command.words));
+    addOpaque(walk, "the name of the command has characters other than plain letters", joinText(command.words));
   callFunction(command, scope, walker);
   const base = plainName(nameOf(name));
   const unwrap = UNWRAPPERS.get(base);
   let isCarrier = false;
   deeper(walk, () => {
-    // Most commands carry nothing: what a carrier needs is made where it is needed.
+    // Most commands carry nothing: objects for carriers are created only when needed.
     let made: Runner | undefined;
     const runner = (): Runner => (made ??= runnerFor(command, scope, walker));
     isCarrier = (name.value.includes("/") && runWritten(name, runner())) || unwrap?.(command, runner()) === true;
@@ -113,7 +113,7 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
   if (isCarrier) walk.commands[index] = { ...own, isCarrier };
 }
 
-/** What a program that carries nothing by its table may yet run. */
+/** Commands that a program without a carrier row may still run. */
 function tryGiven(command: PlainCommand, scope: Scope, walker: Walker): void {
   const { words } = command;
   const name = words[0]?.value ?? "";
@@ -123,16 +123,16 @@ function tryGiven(command: PlainCommand, scope: Scope, walker: Walker): void {
   const prober: Prober = { ...walker, run: runCommand };
   const readsCode = CODE_READERS.has(base);
   tryGuesses(command, scope, { ...prober, readsCode });
-  // A name with a space in it is a text that something else runs.
+  // A name with a space in it is text that another program runs.
   if (/^[^\s/]+\s/.test(name)) tryText(name, scope, prober);
-  // A script may run what it is given on standard input.
+  // A script may run its standard input.
   if (readsCode && scope.input.kind === "known") tryNamed(scope.input.text, scope, prober);
 }
 
-/** Of each text that is read as shell, however short. */
+/** Per text that is read as shell, however short. */
 const PER_TEXT = 384;
 
-/** Each path of a command is looked at from the folder that it runs in. */
+/** Each path of a command is checked relative to the folder that it runs in. */
 function costOf({ words, assignments, redirections }: PlainCommand, { where }: Scope): number {
   const perPath = PER_WORD + 2 * (where.folder.path?.length ?? 0);
   let cost = perPath * (words.length + redirections.length) + PER_WORD * assignments.length;
@@ -146,7 +146,7 @@ function handedOn({ assignments }: PlainCommand): readonly string[] {
   return assignments.flatMap(({ value: { value, isDynamic } }) => (!isDynamic && /\s/.test(value) ? [value] : []));
 }
 
-/** A function that starts itself beside itself, or a loop without end that leaves something behind each time. */
+/** A function that starts itself in parallel, or an endless loop that leaves a process behind each time. */
 function multiplies(name: ShellWord | undefined, scope: Scope): boolean {
   if (name === undefined) return false;
   if (scope.isParallel && (scope.within.includes(name.value) || /^\$\{?0\}?$/.test(name.text))) return true;
@@ -197,7 +197,7 @@ function runnerFor(command: PlainCommand, outer: Scope, walker: Walker): Runner 
   };
 }
 
-/** The shell that a carrier starts sees what is exported, and what stands before the command. */
+/** The shell started by a carrier sees exported variables, and the assignments before the command. */
 function childOf(scope: Scope, { assignments }: PlainCommand): Scope {
   const child = childScope(scope, { isBash: false });
   for (const { name, value } of assignments) {

@@ -7,37 +7,37 @@ export interface PlainCommand {
   readonly redirections: readonly ShellRedirection[];
 }
 
-/** How a carrier hands on what it carries. */
+/** How a carrier passes on the commands it carries. */
 export interface Runner {
   readonly walk: Walk;
   readonly scope: Scope;
-  /** The name of the carrier, for people. */
+  /** The name of the carrier, for display. */
   readonly name: string;
   /** Other words, run as a command. */
   run(words: readonly ShellWord[], more?: Partial<PlainCommand> & { readonly scope?: Scope }): void;
-  /** A text, read as shell by a shell of its own. */
+  /** Text, run by a separate shell. */
   runText(text: string, scope?: Scope): void;
-  /** The same for a word: opaque where it is dynamic. */
+  /** The same for a word: opaque if it is dynamic. */
   runWord(word: ShellWord | undefined): void;
   opaque(reason: string): void;
-  /** Code that may do more than is read out of it: the commands that it names are judged as what may run. */
+  /** Code that may do more than was recognized: the commands that it names are judged as possible ones. */
   mention(code: string): void;
 }
 
-/** Hands on what a command carries. `false`: these words carry nothing. */
+/** Passes on the carried commands. `false`: these words carry nothing. */
 export type Unwrap = (command: PlainCommand, runner: Runner) => boolean;
 
 export function nameOf(word: ShellWord | undefined): string {
   return word === undefined ? "" : word.value.slice(word.value.lastIndexOf("/") + 1);
 }
 
-/** The text of words that a program joins with spaces; undefined where one is not known. */
+/** The text of words that a program joins with spaces; undefined if one is unknown. */
 export function joinWords(words: readonly ShellWord[]): string | undefined {
   if (words.some(({ isDynamic }) => isDynamic)) return undefined;
   return words.map(({ value }) => value).join(" ");
 }
 
-/** As it was written, for people. */
+/** The original source, for display. */
 export function joinText(words: readonly ShellWord[]): string {
   return words.map(({ text }) => text).join(" ");
 }

@@ -6,29 +6,29 @@ export const NO_INPUT: Input = { kind: "none" };
 export const UNKNOWN_INPUT: Input = { kind: "unknown", isForeign: false };
 export const FOREIGN_INPUT: Input = { kind: "unknown", isForeign: true };
 
-/** The values that a variable may be known to hold; several for an array. Undefined: not known. */
+/** The known values of a variable; several for an array. Undefined: unknown. */
 export type Values = readonly string[] | undefined;
 
-/** What the shell knows at one point of a script. Changed as the script is walked; subshells get a copy. */
+/** The shell's state at one point of a script. Changed while the script is walked; subshells get a copy. */
 export interface Scope {
   readonly variables: SharedMap<Values>;
   readonly exported: SharedMap<true>;
   readonly functions: SharedMap<FunctionNode>;
-  /** `$0`, `$1` … where they are known. */
+  /** `$0`, `$1` … if known. */
   positionals: readonly ShellWord[] | undefined;
-  /** Shared by the parts of one shell, so that a `cd` in one is seen by those after it. */
+  /** Shared by the parts of one shell, so that a `cd` in one affects those after it. */
   readonly where: { folder: ShellFolder };
   input: Input;
   reached: readonly string[];
   /** Functions whose bodies are being walked, the innermost last. */
   readonly within: readonly string[];
-  /** Whether several of it may run at once: a part of a pipe, or in the background. */
+  /** Whether several instances may run at once: a part of a pipe, or in the background. */
   isParallel: boolean;
   /** Inside a loop that does not end by itself. */
   isEndless: boolean;
-  /** Read by bash or a shell of its grammar: a syntax error is then certain to be one. */
+  /** Run by bash or a shell with its grammar: a syntax error is then certain. */
   isBash: boolean;
-  /** What a command substitution is known to give. */
+  /** Outputs of command substitutions, if known. */
   readonly outputOf: OutputOf;
   /** Shared by all scopes of one text. */
   readonly effort: { spent: number; readonly limit: number };
@@ -36,22 +36,22 @@ export interface Scope {
 
 export type OutputOf = (script: ParsedScript, scope: Scope) => string | undefined;
 
-/** What is gathered while a script is walked. */
+/** Collected while a script is walked. */
 export interface Walk {
   readonly commands: SimpleCommand[];
   readonly opaque: OpaquePart[];
   readonly guessed: SimpleCommand[];
-  /** How many guesses stand around what is walked. */
+  /** The number of enclosing guesses. */
   readonly guessDepth: number;
-  /** The reasons that are in that list, by text. */
+  /** The reasons in that list, by text. */
   readonly noted: Map<string, Set<string>>;
-  /** Something evaluates text a second time: arithmetic, `${!x}`, `[[ -v … ]]`, `declare` … */
+  /** A construct evaluates text a second time: arithmetic, `${!x}`, `[[ -v … ]]`, `declare` … */
   evaluates: boolean;
-  /** A text in quotes holds a command substitution, which would run if it were evaluated a second time. */
+  /** A quoted text contains a command substitution, which would run if it were evaluated a second time. */
   holdsSubstitution: boolean;
-  /** Files that a command before wrote, with what they hold, so that running one is running that. */
+  /** Files written by an earlier command, with their content, so that running one runs that content. */
   readonly written: Map<string, Input>;
-  /** What was written to files and not yet looked through for commands. */
+  /** Text written to files and not yet searched for commands. */
   readonly unread: string[];
   steps: number;
   depth: number;
@@ -103,17 +103,17 @@ export function copyScope(scope: Scope, changes: Partial<Scope> = {}): Scope {
   };
 }
 
-/** The same scope, reached by one more way. What it changes stays changed. */
+/** The same scope, reached in one more way. Its changes persist. */
 export function reachedBy(scope: Scope, by: string, changes: Partial<Scope> = {}): Scope {
   return { ...scope, reached: [...scope.reached, by], ...changes };
 }
 
-/** A shell of its own: only exported variables reach it, and functions do not. */
+/** A separate shell: it gets only exported variables, and no functions. */
 export function childScope(scope: Scope, changes: Partial<Scope>): Scope {
   spend(scope, 2 * PER_NAME * scope.exported.size);
   const variables = new SharedMap<Values>();
   for (const name of scope.exported.keys()) variables.set(name, scope.variables.get(name));
-  // What is not exported may still be set in the environment, so it is unknown rather than unset.
+  // A variable that is not exported may still be in the environment, so it is unknown rather than unset.
   return {
     ...scope,
     variables,
@@ -125,7 +125,7 @@ export function childScope(scope: Scope, changes: Partial<Scope>): Scope {
   };
 }
 
-/** After something that may or may not have run: what differs is not known any more. */
+/** After a part that may or may not have run: differing values become unknown. */
 export function join(scope: Scope, other: Scope): void {
   spend(scope, PER_NAME * (scope.variables.size + other.variables.size + other.exported.size + other.functions.size));
   if (!scope.variables.isSameAs(other.variables)) joinVariables(scope.variables, other.variables);
@@ -150,46 +150,46 @@ function isSame(values: Values, others: Values): boolean {
   return values.length === others.length && values.every((value, index) => value === others[index]);
 }
 
-/** What stands before a builtin or a function holds while that runs; whether it stays depends on the shell. */
+/** Assignments before a builtin or a function apply while it runs; whether they persist depends on the shell. */
 export function withAssignments(assignments: readonly ShellAssignment[], scope: Scope, action: () => void): void {
   for (const { name, value } of assignments) scope.variables.set(name, value.isDynamic ? undefined : [value.value]);
   action();
   for (const { name } of assignments) scope.variables.set(name, undefined);
 }
 
-/** Thrown when a text asks for more work than a person's command ever does; the whole is opaque then. */
+/** Thrown if a text needs more work than a real command ever does; the full text is then opaque. */
 export class TooMuchError extends Error {}
 
-/** As many commands as this are looked at, expansions of functions and loops included. */
+/** Maximum number of commands examined, including expansions of functions and loops. */
 const MAX_STEPS = 2_000;
 const MAX_DEPTH = 40;
 
 /**
- * What may be spent on a text, in units of about 10 ns: so much for each of its characters, and no less than for 8 kB.
- * Whatever a text expands to, the time it takes is linear in its length: at most about 5 ms for 8 kB.
+ * The budget for a text, in units of about 10 ns: per character, and at least that of 8 kB. Whatever a text expands to,
+ * the time is linear in its length: at most about 5 ms for 8 kB.
  */
 const EFFORT_PER_CHARACTER = 40;
 const LEAST_LENGTH = 8_192;
-/** Of each name that is copied or compared. */
+/** Per name that is copied or compared. */
 export const PER_NAME = 8;
-/** Of each character that is read as shell. */
+/** Per character that is read as shell. */
 export const PER_READ = 8;
-/** Of each word that is handed on, beside its characters. */
+/** Per word that is passed on, in addition to its characters. */
 export const PER_WORD = 8;
 
-/** Whatever a text can multiply is paid for before it is made. */
+/** Anything that a text can multiply is counted before it is created. */
 export function spend({ effort }: Pick<Scope, "effort">, amount: number): void {
   effort.spent += amount;
-  if (effort.spent > effort.limit) throw new TooMuchError("it stands for more than can be looked at with care");
+  if (effort.spent > effort.limit) throw new TooMuchError("it expands to more than can be examined");
 }
 
 export function step(walk: Walk): void {
-  if (++walk.steps > MAX_STEPS) throw new TooMuchError("it runs more commands than can be looked at with care");
+  if (++walk.steps > MAX_STEPS) throw new TooMuchError("it runs more commands than can be examined");
 }
 
-/** Does something one level further in. */
+/** Runs a function one level deeper. */
 export function deeper(walk: Walk, action: () => void): void {
-  if (walk.depth >= MAX_DEPTH) throw new TooMuchError("it is nested too deeply to be read with care");
+  if (walk.depth >= MAX_DEPTH) throw new TooMuchError("it is nested too deeply to be examined");
   walk.depth++;
   action();
   walk.depth--;

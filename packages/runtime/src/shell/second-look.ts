@@ -7,9 +7,9 @@ const SUBSTITUTION = /\$\(|`|\$\{[ |]/;
 const ARITHMETIC_TEST = /^-(?:eq|ne|lt|le|gt|ge|v|R)$/;
 
 /**
- * What bash evaluates a second time no parser sees: a text in quotes that holds `$(…)` runs it when it comes to be
- * read as arithmetic, as a name with an index or as a prompt. Both halves are noted here, and together they make the
- * script opaque. Also looks for text that shows something else than it is.
+ * No parser sees the text that bash evaluates a second time: a quoted text with `$(…)` runs it when it is evaluated as
+ * arithmetic, as a name with an index or as a prompt. Both halves are recorded here; together they make the script
+ * opaque. Also finds text that displays differently from what it is.
  */
 export function checkText(node: SyntaxNode, walk: Walk, isBash: boolean): void {
   const error = errorIn(node);
@@ -17,16 +17,16 @@ export function checkText(node: SyntaxNode, walk: Walk, isBash: boolean): void {
   if (evaluatesAgain(node)) walk.evaluates = true;
   const held = literalOf(node);
   if (held !== undefined && SUBSTITUTION.test(held)) walk.holdsSubstitution = true;
-  // A prompt knows escapes of its own: `\140` is a backtick there.
-  if (node.type === "Transform" && node.operand.value === "P") addOpaque(walk, "it evaluates a text as a prompt", "@P");
+  // A prompt has its own escapes: `\140` is a backtick there.
+  if (node.type === "Transform" && node.operand.value === "P") addOpaque(walk, "it evaluates text as a prompt", "@P");
   if (node.type === "AnsiCQuoted") checkAnsiQuoted(node.text, node.value, walk);
   if (node.type !== "Word") return;
   if (node.parts === undefined) noteMisleading(node.text, walk);
-  // Parts of a word that are literal stand outside quotes.
+  // Literal parts of a word are outside quotes.
   else for (const part of node.parts) if (part.type === "Literal") noteMisleading(part.text, walk);
 }
 
-/** What bash refuses and the parser lets pass. */
+/** Syntax that bash rejects and the parser accepts. */
 function errorIn(node: SyntaxNode): string | undefined {
   if (node.type === "ParameterExpansion" && (node.operation?.type === "Unknown" || node.parameter === ""))
     return "bad substitution";
@@ -35,7 +35,7 @@ function errorIn(node: SyntaxNode): string | undefined {
   return /^(["'])(?:(?!\1)[^])*$/.test(node.text) ? "unterminated quote" : undefined;
 }
 
-/** The text of a node that the shell takes as it stands. */
+/** The text of a node that the shell takes literally. */
 function literalOf(node: SyntaxNode): string | undefined {
   if (node.type === "Literal" || node.type === "SingleQuoted" || node.type === "AnsiCQuoted") return node.value;
   if (node.type === "Word" || node.type === "ArithmeticWord") return node.parts === undefined ? node.value : undefined;
@@ -56,7 +56,7 @@ function noteMisleading(text: string, walk: Walk): void {
 }
 
 function checkAnsiQuoted(text: string, value: string, walk: Walk): void {
-  // bash keeps a backslash before a line break here, and the parser does not.
+  // bash keeps a backslash before a line break here; the parser does not.
   if (text.includes("\\\n")) addOpaque(walk, "its quoting is read differently by different shells", text);
   const reason = hidesSomething(value.replace(/[\r\u001b\u0007\u0008\u000b\u000c]/g, ""));
   if (reason !== undefined) addOpaque(walk, reason, text);

@@ -1,4 +1,4 @@
-/** A map by name whose copies share what it holds until one of them changes: a subshell seldom assigns anything. */
+/** A map by name whose copies share their content until one of them changes: a subshell seldom assigns anything. */
 export class SharedMap<Value> {
   #held: Map<string, Value>;
   #isShared: boolean;
@@ -46,7 +46,7 @@ export class SharedMap<Value> {
     return new SharedMap(this.#held, true);
   }
 
-  /** Whether neither of two copies was changed since. */
+  /** Whether neither of two copies has changed since. */
   isSameAs(other: SharedMap<Value>): boolean {
     return this.#held === other.#held;
   }

@@ -8,9 +8,9 @@ import { writtenTo } from "./written-files.ts";
 
 // oxfmt-ignore
 const SHELL_NAMES = ["bash", "sh", "dash", "zsh", "ksh", "ash", "rbash", "mksh", "lksh", "pdksh", "yash", "fish", "csh", "tcsh", "hush", "elvish", "xonsh", "nu", "rc", "es"];
-/** Shells of another language, whose texts cannot be read here. */
+/** Shells of other languages, whose scripts cannot be parsed here. */
 const FOREIGN_NAMES = ["pwsh", "powershell", "cmd", "cmd.exe", "powershell.exe", "wsl"];
-/** Shells that take what bash takes; the others have a grammar of their own, or more of it. */
+/** Shells that accept bash's grammar; the others have another grammar, or more of it. */
 const BASH_LIKE = new Set(["bash", "sh", "dash", "ash", "rbash", "ksh", "mksh", "lksh", "pdksh", "yash", "hush"]);
 const OPTIONS = { short: "oO", long: ["rcfile", "init-file", "command", "init-command"] } as const;
 
@@ -31,7 +31,7 @@ function unwrapShell({ words, assignments }: PlainCommand, runner: Runner): bool
     runner.opaque(`what ${runner.name} runs is known only when it runs`);
     return true;
   }
-  // A lone dash ends the options, like `--`; where nothing follows it, commands come from standard input.
+  // A lone dash ends the options, like `--`; if nothing follows it, commands come from standard input.
   const [first, ...rest] = operands[0]?.value === "-" && !operands[0].isDynamic ? operands.slice(1) : operands;
   const given = options.find(({ name }) => name === "--command" || name === "-C");
   const text = options.some(({ name }) => name === "-c") ? first : given?.value;
@@ -73,7 +73,7 @@ function runNamed(
   runner.runText(text.value, scope);
 }
 
-/** A file that a command before it in the same text wrote. */
+/** A file written by an earlier command in the same text. */
 export function runWritten(file: ShellWord, runner: Runner): boolean {
   const written = writtenTo(file, runner);
   if (written === undefined) return false;
@@ -82,7 +82,7 @@ export function runWritten(file: ShellWord, runner: Runner): boolean {
   return true;
 }
 
-/** A script of its own is a program like any other, unless nobody can say which file it is. */
+/** A script is a program like any other, unless it is unknown which file it is. */
 function runFile(file: ShellWord, runner: Runner): boolean {
   if (runWritten(file, runner)) return true;
   if (file.input !== undefined) return runInput(runner, file.input);
@@ -96,17 +96,17 @@ function runFile(file: ShellWord, runner: Runner): boolean {
 const OTHER_DESCRIPTOR = /\/fd\/(?!0+$)/;
 const INPUT_NAMES = /^\/dev\/(?:stdin|fd(?:\/|$)|tty|pts\/)|^\/proc\//;
 
-/** What a word gives as a file that names standard input, or another open file: `/dev/stdin`, `/proc/self/fd/3`, `-`. */
+/** The content of a file that is standard input, or another open file: `/dev/stdin`, `/proc/self/fd/3`, `-`. */
 export function namedInput({ value, isDynamic }: ShellWord, { where, input }: Scope): Input | undefined {
   if (value === "-" && !isDynamic) return input;
   const from = value.startsWith("/") || value.startsWith("..") ? "" : (where.folder.path ?? "");
   const path = climb(`${from.startsWith("/") ? from : ""}/${value}`);
   if (!INPUT_NAMES.test(path)) return undefined;
-  // What other descriptors were opened with is not followed.
+  // Other descriptors are not tracked.
   return OTHER_DESCRIPTOR.test(path) ? UNKNOWN_INPUT : input;
 }
 
-/** An absolute path without `.` and `..`; one that climbs ends at the top of the machine at the latest. */
+/** An absolute path without `.` and `..`; `..` at the top of the machine stays there. */
 function climb(path: string): string {
   const names: string[] = [];
   for (const name of path.split("/")) {
@@ -116,7 +116,7 @@ function climb(path: string): string {
   return `/${names.join("/")}`;
 }
 
-/** Commands that come in by a pipe or a here-document. */
+/** Commands from a pipe or a here-document. */
 export function runInput(runner: Runner, input: Input = runner.scope.input): boolean {
   if (input.kind === "known") {
     const isBash = BASH_LIKE.has(runner.name);

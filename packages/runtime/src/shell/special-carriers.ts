@@ -7,7 +7,7 @@ import { nameOf } from "./runner.ts";
 import { namedInput } from "./shells.ts";
 import { writtenTo } from "./written-files.ts";
 
-/** Programs that run others in a way of their own. */
+/** Programs that run others in a special way. */
 export const SPECIAL_CARRIERS: readonly (readonly [string, Unwrap])[] = [
   ["cmake", unwrapCmake],
   ["socat", unwrapSocat],
@@ -37,11 +37,11 @@ function unwrapDaemon({ words }: PlainCommand, runner: Runner): boolean {
   return true;
 }
 
-/** A patch that is a script of ed may hold commands for the shell. */
+/** A patch in the form of an ed script may contain shell commands. */
 function unwrapPatch({ words }: PlainCommand, runner: Runner): boolean {
   const { options } = readArguments(words, { short: "diopBDFgrVxYz", long: ["directory", "input", "strip", "output"] });
   if (!hasOption(options, "-e", "--ed")) return false;
-  runner.opaque("a script of ed may run commands");
+  runner.opaque("an ed script may run commands");
   const { input } = runner.scope;
   for (const [, text = ""] of input.kind === "known" ? input.text.matchAll(/^\s*!+\s*(.+)$/gm) : [])
     runner.runText(text);
@@ -51,7 +51,7 @@ function unwrapPatch({ words }: PlainCommand, runner: Runner): boolean {
 /** Settings of these programs whose value is a program. */
 const HUB_SETTINGS = /^(?:\w+_)?(?:pager|editor|browser|glamour_style)$/;
 
-/** `gh alias set name '!text'` runs later, `gh codespace ssh -- text` elsewhere, `gh repo clone a -- words` by git. */
+/** `gh alias set name '!text'` runs later, `gh codespace ssh -- text` remotely, `gh repo clone a -- words` by git. */
 function unwrapHub({ words }: PlainCommand, runner: Runner): boolean {
   const { operands } = readArguments(words, optionsOf(nameOf(words[0])));
   const [topic, verb, name, value] = operands.map((word) => word.value);
@@ -64,11 +64,11 @@ function unwrapHub({ words }: PlainCommand, runner: Runner): boolean {
     runner.runText(isShell ? text.replace(/^!/, "") : `${runner.name} ${text}`);
   }
   if (topic === "config" && verb === "set" && HUB_SETTINGS.test(name ?? "")) {
-    runner.opaque(`it would later run what the setting "${name}" says`);
+    runner.opaque(`it would later run the value of the setting "${name}"`);
     runner.runText(value ?? "");
   }
   if (/^(?:codespace|cs)$/.test(topic ?? "") && verb === "ssh" && rest.length > 0) runner.run(rest);
-  if (topic === "extension" && verb === "exec") runner.opaque("what an extension does is not known");
+  if (topic === "extension" && verb === "exec") runner.opaque("what an extension does is unknown");
   if (topic === "repo" && verb === "clone" && rest.length > 0)
     runner.run([knownWord("git"), knownWord("clone"), knownWord(name ?? ""), ...rest]);
   return false;
@@ -78,7 +78,7 @@ function hasShell(words: readonly ShellWord[]): boolean {
   return words.some(({ value }) => value === "-s" || value === "--shell");
 }
 
-/** What the tools of `cmake -E` are called elsewhere. */
+/** The usual names of the tools of `cmake -E`. */
 // oxfmt-ignore
 const CMAKE_TOOLS: Readonly<Record<string, readonly string[] | undefined>> = {
   __proto__: null as never,
@@ -95,7 +95,7 @@ const CMAKE_TOOLS: Readonly<Record<string, readonly string[] | undefined>> = {
   time:             [],
 };
 
-/** `cmake -E rm -rf x` runs a tool of its own; `cmake -P file` a script, which standard input may be. */
+/** `cmake -E rm -rf x` runs a built-in tool; `cmake -P file` a script, which may be standard input. */
 function unwrapCmake({ words }: PlainCommand, runner: Runner): boolean {
   const at = words.findIndex(({ value }) => value === "-E");
   if (at > 0) {
@@ -163,7 +163,7 @@ function unwrapEach({ words }: PlainCommand, runner: Runner): boolean {
   return operands.length > 0;
 }
 
-/** `tmux new-session -d 'text'`, `screen -dmS name program`. Keys that are typed into a terminal are opaque. */
+/** `tmux new-session -d 'text'`, `screen -dmS name program`. Keys typed into a terminal are opaque. */
 function unwrapTerminal({ words }: PlainCommand, runner: Runner): boolean {
   const at =
     nameOf(words[0]) === "screen"

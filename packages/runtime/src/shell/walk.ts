@@ -41,10 +41,10 @@ import { noteWrites } from "./written-files.ts";
 /** Loops over more words than this are walked once, with their variable unknown. */
 const MAX_ROUNDS = 8;
 
-/** Gathers what a script would run, in order. */
+/** Collects the commands that a script would run, in order. */
 export function walkScript(script: ParsedScript, scope: Scope, walk: Walk): void {
   const error = script.errors?.[0];
-  // What the parser could not read, the shell may read otherwise: nothing of the tree can be trusted then.
+  // Where the parser failed, the shell may read the text differently: the tree cannot be trusted.
   if (error !== undefined) {
     const add = scope.isBash ? addUnreadable : addOpaque;
     add(walk, `it cannot be parsed as bash: ${error.message}`, "");
@@ -60,7 +60,7 @@ function walkStatements(statements: readonly Statement[], scope: Scope, walk: Wa
       continue;
     }
     walkNode(command, scope, walk);
-    // Without `&&` what comes next runs whether `cd` worked or not.
+    // Without `&&` the next command runs whether or not `cd` succeeded.
     const { folder } = scope.where;
     if (folder.path !== ".") scope.where.folder = { ...folder, isCertain: false };
   }
@@ -119,7 +119,7 @@ function walkKind(node: PipelineNode | AndOr | CompoundList, scope: Scope, walk:
   }
 }
 
-/** In `a && b || c` what `b` changes is known to what follows it by `&&` only. */
+/** In `a && b || c`, changes by `b` are certain only for commands that follow it by `&&`. */
 function walkAndOr({ commands, operators }: AndOr, scope: Scope, walk: Walk): void {
   const [first, ...rest] = commands;
   if (first !== undefined) walkNode(first, scope, walk);
@@ -143,12 +143,12 @@ function walkPipeline(stages: readonly PipelineNode[], scope: Scope, walk: Walk)
   }
 }
 
-/** What others wrote stays theirs, whatever it passes through. */
+/** Foreign text stays foreign, whatever programs it passes through. */
 function isForeignInput(input: Input): boolean {
   return input.kind === "unknown" && input.isForeign;
 }
 
-/** The first condition always runs; each branch starts from what the conditions before it left. */
+/** The first condition always runs; each branch starts from the state after the conditions before it. */
 function walkIf(node: If, scope: Scope, walk: Walk): void {
   walkList(node.clause, scope, walk);
   const rest = copyScope(scope);
@@ -167,7 +167,7 @@ function walkIf(node: If, scope: Scope, walk: Walk): void {
   for (const end of ends) join(scope, end);
 }
 
-/** A branch that does not end with `;;` may go on into the next one. */
+/** A branch that does not end with `;;` may continue into the next one. */
 function walkCase(node: Case, scope: Scope, walk: Walk): void {
   walkInner(node.word, scope, walk);
   for (const { pattern } of node.items) for (const word of pattern) walkInner(word, scope, walk);
@@ -190,7 +190,7 @@ function walkFor(node: For | Select, scope: Scope, walk: Walk): void {
   for (const round of rounds) {
     inner.variables.set(name, round);
     spend(scope, PER_NAME * inner.variables.size);
-    // A later round sees what an earlier one changed.
+    // A later iteration sees the changes of an earlier one.
     for (const [changed, values] of inner.variables.entries()) {
       if (changed !== name && values !== scope.variables.get(changed)) inner.variables.set(changed, undefined);
     }
@@ -214,7 +214,7 @@ function walkLoop(
   join(scope, inner);
 }
 
-/** The body is walked where it is defined, with its arguments unknown, and again where it is called. */
+/** The body is walked where it is defined, with unknown arguments, and again where it is called. */
 function walkDefinition(node: Extract<PipelineNode, { type: "Function" }>, scope: Scope, walk: Walk): void {
   const name = node.name.value;
   scope.functions.set(name, node);
@@ -262,7 +262,7 @@ function addRedirections(redirects: readonly Redirection[], scope: Scope, walk: 
   });
 }
 
-/** Command and process substitutions inside a node that is not itself a command, and what its text may do. */
+/** Command and process substitutions inside a node that is not itself a command, and the effects of its text. */
 function walkInner(node: SyntaxNode | undefined, scope: Scope, walk: Walk): void {
   if (node === undefined) return;
   checkText(node, walk, scope.isBash);

@@ -8,7 +8,7 @@ import { nameOf } from "./runner.ts";
 import { FOREIGN_INPUT, UNKNOWN_INPUT } from "./scope.ts";
 import type { Scope, Walk } from "./scope.ts";
 
-/** A file by its path from where the text began, however it is spelled. */
+/** A file by its path relative to the start, however it is written. */
 function fileKey(value: string, { where }: Scope): string {
   const path = /^[/~]/.test(value) ? value : `${where.folder.path ?? "?"}/${value}`;
   const names: string[] = [];
@@ -19,7 +19,7 @@ function fileKey(value: string, { where }: Scope): string {
   return (path.startsWith("/") ? "/" : "") + names.join("/");
 }
 
-/** Notes the files that a command writes, with what they hold as far as that is known: running one is running that. */
+/** Records the files that a command writes, with their content as far as it is known: running one runs that content. */
 export function noteWrites(command: PlainCommand, scope: Scope, walk: Walk): void {
   const { words, redirections } = command;
   const targets = redirections.filter(({ operator, target }) => /^(?:&?>>?|>\||<>)$/.test(operator) && isNamed(target));
@@ -58,7 +58,7 @@ interface Write {
 
 type Writer = (command: PlainCommand, scope: Scope, walk: Walk) => readonly Write[];
 
-/** Programs that write what they are given, or what they fetch, to files that their words name. */
+/** Programs that write their input, or downloads, to files named in their words. */
 // oxfmt-ignore
 const WRITERS: Readonly<Record<string, Writer | undefined>> = {
   __proto__: null as never,
@@ -77,7 +77,7 @@ function heldBy(input: Input): Input {
   return input.kind === "none" ? UNKNOWN_INPUT : input;
 }
 
-/** A copy holds what the file held that was written before; one of the workspace stays what it is. */
+/** A copy has the content of a file written before; the content of a workspace file is unknown. */
 function copied({ words }: PlainCommand, scope: Scope, { written }: Walk): readonly Write[] {
   const { operands } = readArguments(words, { short: "tSmog", long: ["suffix", "mode", "owner", "group"] });
   const [source, target] = operands;
@@ -105,17 +105,17 @@ function fetched({ words }: PlainCommand): readonly Write[] {
   return [...named, ...last].map((file) => ({ file, input: FOREIGN_INPUT }));
 }
 
-/** What a file holds that was written before in the same text. */
+/** The content of a file written before in the same text. */
 export function writtenTo(word: ShellWord, { walk, scope }: Pick<Runner, "walk" | "scope">): Input | undefined {
   return word.isDynamic || walk.written.size === 0 ? undefined : walk.written.get(fileKey(word.value, scope));
 }
 
-/** A program that may run what it is given, with a file that was fetched or decoded before. */
+/** A program that may run its input, with a file that was downloaded or decoded before. */
 export function givenForeign({ words }: PlainCommand, scope: Scope, walk: Walk): string | undefined {
   if (walk.written.size === 0 || isPlainProgram(plainName(nameOf(words[0])))) return undefined;
   const found = words.slice(1).find((word) => {
     const input = writtenTo(word, { walk, scope });
     return input?.kind === "unknown" && input.isForeign;
   });
-  return found === undefined ? undefined : `${nameOf(words[0])} is given a file from elsewhere`;
+  return found === undefined ? undefined : `${nameOf(words[0])} receives a downloaded or decoded file`;
 }

@@ -51,7 +51,7 @@ test.each(NOTHING)(
     expect(tools).toEqual(["ls"]);
     expect(commands).toBeUndefined();
     expect(notes).toHaveLength(1);
-    expect(notes[0]).toContain("left out");
+    expect(notes[0]).toContain("is skipped");
   },
 );
 

@@ -98,12 +98,12 @@ interface ReadEntry {
 function readEntry(entry: string, ours: readonly string[]): ReadEntry {
   const [, name, scope] = NAME_AND_SCOPE.exec(entry) ?? [];
   const tools = name === undefined ? undefined : toolsNamed(name, ours);
-  if (tools === undefined) return { notes: [`${quote(entry)} names no tool of this runtime and is left out`] };
+  if (tools === undefined) return { notes: [`${quote(entry)} is not a tool of this runtime and is skipped`] };
   const runsCommands = tools.includes(COMMAND_TOOL);
   if (scope === undefined || /^(?:\*\*?|:\*)$/.test(scope.trim())) return { tools, any_command: runsCommands };
   if (!runsCommands) {
     return {
-      notes: [`${quote(entry)} is left out: what stands in brackets after ${quote(name ?? "")} cannot be checked`],
+      notes: [`${quote(entry)} is skipped: the text in brackets after ${quote(name ?? "")} cannot be checked`],
     };
   }
   return commandsOf(entry, scope);
@@ -115,7 +115,7 @@ function commandsOf(entry: string, scope: string): ReadEntry {
   const commands = read.flatMap(({ words }) => (words === undefined ? [] : [words]));
   const unread = read.filter(({ words }) => words === undefined);
   const notes = unread.map(
-    ({ text }) => `${quote(text)} in ${quote(entry)} cannot be checked as a command and is left out`,
+    ({ text }) => `${quote(text)} in ${quote(entry)} cannot be checked as a command and is skipped`,
   );
   return commands.length === 0 ? { notes } : { tools: COMMAND_TOOLS, commands, notes };
 }

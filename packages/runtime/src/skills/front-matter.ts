@@ -32,7 +32,7 @@ export async function readFrontMatter(text: string): Promise<FrontMatterResult> 
   if (second === null) return { problem: 'its front matter has no end: a line "---" is missing' };
   const yaml = rest.slice(0, second.index);
   if (yaml.length > MAX_CHARACTERS) {
-    return { problem: `its front matter has ${yaml.length} characters, and at most ${MAX_CHARACTERS} are read` };
+    return { problem: `its front matter has ${yaml.length} characters; the maximum is ${MAX_CHARACTERS}` };
   }
   const read = await readLoosely(yaml);
   if ("problem" in read) return read;
@@ -61,7 +61,7 @@ async function readYaml(text: string): Promise<Values | Problem> {
   const tokens = [...new Parser().parse(text)];
   if (depthOf(tokens) > MAX_DEPTH) return { problem: "its front matter is nested too deeply" };
   if (tokens.some(({ type }) => type === "directive" || type === "doc-end")) {
-    return { problem: "its front matter has to be plain YAML, without directives and document marks" };
+    return { problem: "its front matter must be plain YAML, without directives and document marks" };
   }
   const document = parseDocument(text, { schema: "core", prettyErrors: false, logLevel: "silent" });
   const [error] = [...document.errors, ...document.warnings];
@@ -77,11 +77,11 @@ async function readYaml(text: string): Promise<Values | Problem> {
     Alias: () => void (odd = "aliases"),
     Node: (_, node) => void (odd = oddityOf(node) ?? odd),
   });
-  if (odd !== undefined) return { problem: `its front matter uses ${odd}, which are not read` };
+  if (odd !== undefined) return { problem: `its front matter uses ${odd}, which are not supported` };
   const values: unknown = document.toJS();
   if (values === null) return { values: {}, warnings: [] };
   if (typeof values !== "object" || Array.isArray(values)) {
-    return { problem: "its front matter has to be names with values, such as name: my-skill" };
+    return { problem: "its front matter must be names with values, such as name: my-skill" };
   }
   return { values: values as Record<string, unknown>, warnings: [] };
 }

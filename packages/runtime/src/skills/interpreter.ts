@@ -96,7 +96,7 @@ const DEFINITION = /^(?:def|class|async def)\b/m;
 const OF_MODULES = /^(?:def|class|async def|import|from|@|\)|\]|\}|#|["']|[\w.]+(?:\s*:[^=]+)?\s*=[^=])/;
 
 /** A longer line is judged by its beginning, so that no text takes long. */
-const MOST_OF_LINE = 200;
+const MAX_LINE = 200;
 
 /**
  * A module that others import: running it would do nothing. Told by its text: it has no `__main__`, and nothing but
@@ -107,5 +107,5 @@ export function isPythonModule(path: string, given: string): boolean {
   const text = given.replace(NOT_TO_BE_RUN, "");
   if (!PYTHON.test(path) || text.startsWith("#!") || text.includes("__main__") || !DEFINITION.test(text)) return false;
   const edge = text.replaceAll(TEXT_IN_LINES, '""').match(/^[^\s].*$/gm) ?? [];
-  return edge.every((line) => OF_MODULES.test(line.slice(0, MOST_OF_LINE)));
+  return edge.every((line) => OF_MODULES.test(line.slice(0, MAX_LINE)));
 }

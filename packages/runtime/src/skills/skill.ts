@@ -82,7 +82,7 @@ function sortFields(values: Readonly<Record<string, unknown>>, warnings: string[
 
 function readDescription(given: unknown, warnings: string[]): { readonly text: string } | { readonly problem: string } {
   if (given === undefined || given === null) return { problem: '"description" is missing' };
-  if (typeof given === "object") return { problem: `"description" has to be text, not ${kindOf(given)}` };
+  if (typeof given === "object") return { problem: `"description" must be text, not ${kindOf(given)}` };
   const text = textOf(given);
   if (text.trim() === "") return { problem: '"description" is empty' };
   if (text.length <= MAX_DESCRIPTION) return { text };
@@ -104,7 +104,7 @@ function readSwitch(given: unknown, warnings: string[]): boolean {
   if (given === undefined || typeof given === "boolean") return given ?? false;
   const word = textOf(given).toLowerCase();
   const known = Object.hasOwn(SWITCHES, word) ? SWITCHES[word] : undefined;
-  warnings.push(`"disable-model-invocation" has to be true or false, and is read as ${String(known ?? true)}`);
+  warnings.push(`"disable-model-invocation" must be true or false, and is read as ${String(known ?? true)}`);
   return known ?? true;
 }
 
@@ -122,7 +122,7 @@ function readTools(given: unknown): { readonly names: readonly string[] } | { re
   if (names.length > MAX_TOOLS) return { problem: `"allowed-tools" lists more than ${MAX_TOOLS} names` };
   const excluding = names.find((each) => EXCLUDES.test(each));
   if (excluding !== undefined) {
-    return { problem: `"allowed-tools" has to list the tools that are allowed, and ${quote(excluding)} excludes some` };
+    return { problem: `"allowed-tools" must list the allowed tools, and ${quote(excluding)} excludes some` };
   }
   return { names };
 }
@@ -158,7 +158,8 @@ function namesOf(given: unknown, folder: string): SkillNames {
     const rule = `lower-case letters, digits and single hyphens, at most ${MAX_NAME} characters`;
     warnings.push(`its name ${quote(published)} is not ${rule}; it is called ${quote(name)}`);
   }
-  if (published !== folder) warnings.push(`its name ${quote(published)} is not that of its folder, ${quote(folder)}`);
+  if (published !== folder)
+    warnings.push(`its name ${quote(published)} differs from that of its folder, ${quote(folder)}`);
   const others = [published, folder].filter(
     (each) => each !== name && each.length <= MAX_ALIAS && !/\p{Cc}/u.test(each),
   );

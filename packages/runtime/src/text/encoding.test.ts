@@ -37,7 +37,7 @@ test("what can be decoded is encoded to the same bytes again", () => {
   );
 });
 
-test("to look at, what is no UTF-8 stands as marks, and a mark of the file's own is no fault", () => {
+test("for display, invalid UTF-8 becomes replacement characters, and those in the file itself are not an error", () => {
   expect(decodeLeniently(Uint8Array.of(0x61, 0xff, 0xe2, 0x82, 0x62))).toEqual({
     text: "a\ufffd\ufffdb",
     valid: false,

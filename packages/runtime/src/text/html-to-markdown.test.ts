@@ -30,7 +30,7 @@ const PAGES = [
   ["titles",                      "<head><title>A < B</title></head><body>c",                 "A < B\n\nc\n"],
   ["entities",                    "&lt;p&gt; &amp;amp; &copy; &#x41;",                        "<p> &amp; © A\n"],
   ["a lone sign",                 "1 < 2 and 3 <4",                                           "1 < 2 and 3 <4\n"],
-  ["elements nobody knows",       "<x-thing a='>'>a</x-thing><font>b</font>",                 "ab\n"],
+  ["unknown elements",             "<x-thing a='>'>a</x-thing><font>b</font>",                 "ab\n"],
   ["elements across each other",  "<b>a<p>b</b>c</p>",                                        "**a**\n\nbc\n"],
   ["ends without a start",        "</div>a</p></b>",                                          "a\n"],
   ["nothing",                     "",                                                         "\n"],
@@ -45,7 +45,7 @@ test("plain text has neither links nor emphasis nor escapes", async () => {
   expect((await convertHtml(page, { base, to: "text", signal })).text).toBe("A_b*\n\nlink bold\n\n-   one\n");
 });
 
-test("a long list goes on with its numbers where the page was cut", async () => {
+test("a long list continues its numbers where the page was cut", async () => {
   const markdown = await toMarkdown(
     `<ol>${Array.from({ length: 3000 }, (_, at) => `<li>item ${at + 1}`).join("")}</ol>`,
   );

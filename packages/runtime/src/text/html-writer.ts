@@ -40,11 +40,11 @@ const DEEPEST = { block: 64, indent: 12, inline: 8 } as const;
 const LONGEST_LINK = 2000;
 
 /**
- * The converter takes quadratic time in the number of elements. Pages are cut at the next good place after `enough`,
- * and anywhere at `most`.
+ * The converter takes quadratic time in the number of elements. A page is cut at the next good place after the soft
+ * limit, and anywhere at the hard limit.
  */
-const ENOUGH = { elements: 500, characters: 32_768 } as const;
-const MOST = { elements: 2000, characters: 131_072 } as const;
+const SOFT_LIMIT = { elements: 500, characters: 32_768 } as const;
+const HARD_LIMIT = { elements: 2000, characters: 131_072 } as const;
 
 /** The open elements that a start tag closes implicitly. */
 // oxfmt-ignore
@@ -160,9 +160,9 @@ export class HtmlWriter {
   }
 
   #cutIfLong(): void {
-    if (this.#elements < ENOUGH.elements && this.#characters < ENOUGH.characters) return;
+    if (this.#elements < SOFT_LIMIT.elements && this.#characters < SOFT_LIMIT.characters) return;
     const isGood = this.#tight === 0;
-    if (!isGood && this.#elements < MOST.elements && this.#characters < MOST.characters) return;
+    if (!isGood && this.#elements < HARD_LIMIT.elements && this.#characters < HARD_LIMIT.characters) return;
     const innermost = this.#stack.at(-1);
     this.#cut(isGood && innermost !== undefined && LISTS.has(innermost.name));
   }

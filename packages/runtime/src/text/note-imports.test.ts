@@ -14,7 +14,7 @@ const CASES = [
   { title: "indented blocks are left out",  text: "x\n\n    @a.md\n\n- item\n    @b.md",        found: ["b.md"] },
   { title: "so are those after a fence",    text: "```\nx\n```\n    @a.md\n# Title\n    @b.md\nx @c.md", found: ["c.md"] },
   { title: "fences in lists count",         text: "1. Run\n    ```sh\n    @a.md\n    ```\n- ```\n  @b.md\n  ```\n@c.md", found: ["c.md"] },
-  { title: "a span of three is no fence",   text: "```@a.md``` and\n@b.md",                      found: ["b.md"] },
+  { title: "a span of three is not a fence",  text: "```@a.md``` and\n@b.md",                      found: ["b.md"] },
   { title: "a span ends with its paragraph", text: "a ` b\n\n@a.md ` c",                        found: ["a.md"] },
 ] as const;
 

@@ -6,7 +6,7 @@ import { cutPage } from "./page.ts";
 const CASES = [
   { title: "all of it where it fits",                       text: "a\nb",          lines: 2, bytes: 9, whole: true,  want: "a\nb",  full: undefined },
   { title: "all of it where it fits exactly",               text: "a\nb\n",        lines: 2, bytes: 4, whole: true,  want: "a\nb\n", full: undefined },
-  { title: "so many lines",                                 text: "a\nb\nc",       lines: 2, bytes: 9, whole: true,  want: "a\nb\n", full: "lines" },
+  { title: "at most the given lines",                        text: "a\nb\nc",       lines: 2, bytes: 9, whole: true,  want: "a\nb\n", full: "lines" },
   { title: "whole lines within the bytes",                  text: "aa\nbb\ncc",    lines: 9, bytes: 7, whole: true,  want: "aa\nbb\n", full: "bytes" },
   { title: "a piece of a line that is too long",            text: "aaaa\nb",       lines: 9, bytes: 3, whole: true,  want: "aaa",   full: "bytes" },
   { title: "exactly the bytes where that is asked",         text: "aa\nbb\n",      lines: 9, bytes: 4, whole: false, want: "aa\nb", full: "bytes" },

@@ -36,7 +36,7 @@ test.each([
     "text/html",
     "text/html",
   ],
-] as const)("%s is no text", (_title, body, type, media_type) => {
+] as const)("%s is not text", (_title, body, type, media_type) => {
   expect(decodeResponse(body, type)).toEqual({ text: undefined, charset: undefined, media_type });
 });
 

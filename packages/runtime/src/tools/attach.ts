@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AttachmentStart, OpenedFile, ToolContext } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
-import { MOST_ATTACHED_BYTES } from "../protocol/attachment.ts";
+import { MAX_ATTACHED_BYTES } from "../protocol/attachment.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { isStorageRef } from "../protocol/storage-ref.ts";
 import { recogniseContent } from "../text/kinds.ts";
@@ -61,13 +61,13 @@ export const attach = defineTool({
 });
 
 function refuseLarge(path: string, { size }: OpenedFile): void {
-  if (size <= MOST_ATTACHED_BYTES) return;
+  if (size <= MAX_ATTACHED_BYTES) return;
   throw new ToolError(
     "FileTooLarge",
-    `Cannot attach "${path}": it has ${size} bytes, the limit is ${MOST_ATTACHED_BYTES}`,
+    `Cannot attach "${path}": it has ${size} bytes, the limit is ${MAX_ATTACHED_BYTES}`,
     {
       size,
-      limit_bytes: MOST_ATTACHED_BYTES,
+      limit_bytes: MAX_ATTACHED_BYTES,
       hint: "Compress it, attach a part of it, or give the user its path.",
     },
   );

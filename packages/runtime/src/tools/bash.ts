@@ -157,13 +157,13 @@ const CHANGES_LATER =
 /** Git goes on without the files that it cannot replace, and `git checkout` even calls that a success. */
 const NOT_REPLACED =
   /^(?:error|fatal|warning): unable to (?:unlink old|unlink|create file|write file) '?([^'\n]{1,200}?)'?: (?:Read-only file system|Device or resource busy)$/gm;
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function staleFiles({ stderr }: Pick<TranscriptEnd, "stderr">): string | undefined {
   const names = [...new Set([...stderr.slice(-65_536).matchAll(NOT_REPLACED)].map(([, name = ""]) => name))];
   if (names.length === 0) return undefined;
-  const shown = names.slice(0, MOST_NAMED).map((name) => JSON.stringify(name));
-  return `${shown.join(", ")}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ""}`;
+  const shown = names.slice(0, MAX_NAMED).map((name) => JSON.stringify(name));
+  return `${shown.join(", ")}${names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ""}`;
 }
 
 /** The names that other clients use for the same thing. */

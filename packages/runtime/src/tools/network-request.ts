@@ -9,7 +9,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as 
 const FORMATS = ["text", "markdown", "raw"] as const;
 
 const DEFAULT_BYTES = 1_048_576;
-const MOST_BYTES = 10_485_760;
+const MAX_BYTES = 10_485_760;
 /** Shorter than the time of a call, so that the reason is told by who knows it. */
 const TIMEOUT_MS = 25_000;
 
@@ -19,8 +19,8 @@ const args = () =>
       url: z.string().min(1).describe("Full URL; its host must be on the network allowlist"),
       method: z.enum(METHODS).default("GET"),
       headers: z.record(z.string(), z.string()).default({}).describe("Request headers"),
-      body: z.string().max(MOST_BYTES).optional().describe("Sent as UTF-8"),
-      max_bytes: z.int().min(1).max(MOST_BYTES).default(DEFAULT_BYTES).describe("Maximum bytes of the body to read"),
+      body: z.string().max(MAX_BYTES).optional().describe("Sent as UTF-8"),
+      max_bytes: z.int().min(1).max(MAX_BYTES).default(DEFAULT_BYTES).describe("Maximum bytes of the body to read"),
       format: z.enum(FORMATS).optional().describe("Output format: markdown (default for HTML), text or raw"),
     })
     .superRefine(({ method, body }, { addIssue }) => {

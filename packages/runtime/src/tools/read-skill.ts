@@ -40,7 +40,7 @@ const returns = () =>
   });
 
 /** Published skills stay below this, and every byte is sent to a model. */
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 
 export const readSkill = defineTool({
   name: "read_skill",
@@ -78,8 +78,8 @@ function describe({ name, source, digest, scripts, files, folder, skill_md, allo
   const others = files.filter(({ path }) => path !== skill_md && !runnable.has(path));
   return {
     skill: { name, source, digest },
-    scripts: scripts.slice(0, MOST_NAMED).map(({ path }) => path),
-    files: others.slice(0, MOST_NAMED).map(({ path }) => path),
+    scripts: scripts.slice(0, MAX_NAMED).map(({ path }) => path),
+    files: others.slice(0, MAX_NAMED).map(({ path }) => path),
     folder,
     allowed_tools: allowed_tools?.slice() ?? null,
   };

@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { OfferedTool } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
 
-const MOST_FOUND = 20;
+const MAX_FOUND = 20;
 const DEFAULT_FOUND = 5;
 
 const args = () =>
   z.strictObject({
     query: z.string().min(1).max(500).describe("What the tool should do, in a few words; or its name"),
-    limit: z.int().min(1).max(MOST_FOUND).optional().describe(`Maximum number of tools (default ${DEFAULT_FOUND})`),
+    limit: z.int().min(1).max(MAX_FOUND).optional().describe(`Maximum number of tools (default ${DEFAULT_FOUND})`),
   });
 
 const returns = () =>

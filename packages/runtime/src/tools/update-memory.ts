@@ -9,7 +9,7 @@ import { ToolError } from "../protocol/errors.ts";
 const ACTIONS = ["create", "update", "delete", "list", "search"] as const;
 type Action = (typeof ACTIONS)[number];
 
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 const DEFAULT_SHOWN = 20;
 
 const args = () =>
@@ -20,7 +20,7 @@ const args = () =>
       knowledge_to_store: z.string().trim().min(1).max(8_000).optional().describe("Text to store"),
       existing_knowledge_id: z.string().min(1).max(100).optional().describe("ID of the entry to update or delete"),
       query: z.string().max(10_000).optional().describe("Words to search for; all must match"),
-      limit: z.int().min(1).max(MOST_SHOWN).optional().describe(`Entries per page (default ${DEFAULT_SHOWN})`),
+      limit: z.int().min(1).max(MAX_SHOWN).optional().describe(`Entries per page (default ${DEFAULT_SHOWN})`),
       cursor: z.string().optional().describe("next_page_cursor of the previous page"),
     })
     .superRefine((given, { addIssue }) => {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { AttachmentStart, AttachmentWriter } from "../../contract/context.ts";
 import type { ArtifactWriter } from "../../contract/journal.ts";
 import { makeVisible } from "../../output/visible.ts";
-import { MOST_ATTACHED_BYTES } from "../../protocol/attachment.ts";
+import { MAX_ATTACHED_BYTES } from "../../protocol/attachment.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { Redactor } from "../../redact/redact.ts";
 import type { GateCall, GateParts } from "../call.ts";
@@ -52,7 +52,7 @@ class Copy {
 
   write(piece: Uint8Array): void {
     this.#bytes += piece.length;
-    if (this.#bytes > MOST_ATTACHED_BYTES) throw tooLarge(this.#name);
+    if (this.#bytes > MAX_ATTACHED_BYTES) throw tooLarge(this.#name);
     this.#hash.update(piece);
     writing(this.#name, () => this.#writer.write(piece));
   }
@@ -116,8 +116,8 @@ function writing<Result>(name: string, work: () => Result): Result {
 }
 
 function tooLarge(name: string): ToolError {
-  return new ToolError("FileTooLarge", `Cannot attach "${name}": it is larger than ${MOST_ATTACHED_BYTES} bytes`, {
-    limit_bytes: MOST_ATTACHED_BYTES,
+  return new ToolError("FileTooLarge", `Cannot attach "${name}": it is larger than ${MAX_ATTACHED_BYTES} bytes`, {
+    limit_bytes: MAX_ATTACHED_BYTES,
     hint: "Compress it, attach a part of it, or give the user its path.",
   });
 }
