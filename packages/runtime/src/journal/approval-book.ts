@@ -6,13 +6,13 @@ import type { Approval, ApprovalAnswer, ApprovalRequest } from "../protocol/appr
 /** The requests of a run, oldest first. */
 export type ApprovalBook = readonly Approval[];
 
-/** A book after an operation, and what the operation gave. The same book where nothing changed. */
+/** A book after an operation, and the operation's result. The same book if nothing changed. */
 export interface Turned<T> {
   readonly book: ApprovalBook;
   readonly result: T;
 }
 
-/** Closed requests that are kept. The journal of the run has all of them. */
+/** Closed requests to keep. The journal of the run has all of them. */
 const KEPT = 200;
 
 /** See `ApprovalKeeper.open`. */
@@ -78,7 +78,7 @@ export function isOpen({ state }: Approval): boolean {
   return APPROVAL_STATES[state].open;
 }
 
-/** A yes is good for as long again: the call that waits for it may have to wait for its turn, too. */
+/** An approval is valid for the same period again: the call that waits for it may also have to wait for its turn. */
 function isOverdue({ request, state, answered_at }: Approval, now: number): boolean {
   if (!APPROVAL_STATES[state].open) return false;
   const until = Date.parse(request.expires_at);
@@ -102,7 +102,7 @@ function replace(book: ApprovalBook, approval: Approval): ApprovalBook {
   return book.map((each) => (each.request.approval_id === approval.request.approval_id ? approval : each));
 }
 
-/** Drops what only an open request needs: edited arguments, which are not redacted, and the diff. */
+/** Drops data that only an open request needs: edited arguments, which are not redacted, and the diff. */
 function closed({ request, answer, ...rest }: Approval): Approval {
   const { changes: _changes, args_json: _args_json, ...about } = request;
   if (answer === undefined) return { request: about, ...rest };

@@ -23,7 +23,7 @@ const OPEN = "open-approvals";
 
 /**
  * Requests and grants of a run in its folder, grants of sessions in the state folder. Every change is made under a lock
- * that all processes share, and is in place and on the disk in one step, so that a crash leaves the old or the new.
+ * that all processes share, and reaches the disk in one step, so that a crash leaves the old content or the new.
  */
 export class ApprovalFiles implements ApprovalKeeper {
   readonly #options: ApprovalFilesOptions;
@@ -38,7 +38,7 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   async open(request: ApprovalRequest, options: OpenOptions = {}): Promise<Approval> {
     if (options.shared !== "any") return await this.#openOne(request, options);
-    // Of two processes that ask for the same call at once, the second finds the request of the first.
+    // If two processes request the same call at once, the second finds the request of the first.
     return await this.#options.hold(join(this.#options.state_dir, OPEN), async () => {
       return this.#findPending(request.digest) ?? (await this.#openOne(request, options));
     });
@@ -47,7 +47,7 @@ export class ApprovalFiles implements ApprovalKeeper {
   async #openOne(request: ApprovalRequest, options: OpenOptions): Promise<Approval> {
     makeRunFolder(runPath(this.#options.state_dir, request.run_id));
     return await this.#turn(request.run_id, (book) => {
-      // The entry comes first: an entry without a request is skipped, a request without an entry would not be found.
+      // The entry comes first: an entry without a request is skipped, but a request without an entry would not be found.
       this.#open.add(request);
       const turned = openIn(book, request, { ...options, now: this.#options.clock() });
       if (turned.result.request.approval_id !== request.approval_id) this.#open.remove(request.approval_id);
@@ -152,7 +152,7 @@ export class ApprovalFiles implements ApprovalKeeper {
     });
   }
 
-  /** Undefined where no such request exists. */
+  /** Undefined if no such request exists. */
   async #turnOf<T>(approval_id: string, turn: (book: ApprovalBook, now: number) => Turned<T>): Promise<T | undefined> {
     const found = this.#find(approval_id);
     if (found === undefined) return undefined;
@@ -195,7 +195,7 @@ export class ApprovalFiles implements ApprovalKeeper {
   }
 }
 
-/** Exports the approvals that another store has of a run, for users and other programs to read. A copy, not the source. */
+/** Exports a run's approvals from another store, for users and other programs to read. A copy, not the source. */
 export function writeRunApprovals(
   run: { readonly state_dir: string; readonly run_id: string },
   has: RunApprovals,
@@ -205,7 +205,7 @@ export function writeRunApprovals(
   replaceFile(join(folder, APPROVALS_FILE), textOf(has));
 }
 
-/** Whether a person may still answer something of the run, or its yes was not used yet. */
+/** Whether a request of the run is still open, or an approval is not used yet. */
 export function hasOpenApproval(run: { readonly state_dir: string; readonly run_id: string }, now: number): boolean {
   return expireIn(lookIntoBook(join(runPath(run.state_dir, run.run_id), APPROVALS_FILE)).approvals, now).some(isOpen);
 }
@@ -230,7 +230,7 @@ function textOf({ approvals, grants }: RunApprovals): string {
   return `${JSON.stringify(approvals.length === 0 ? { grants } : { approvals, grants }, null, 1)}\n`;
 }
 
-/** The old content or the new, whatever happens meanwhile, and on the disk when this returns. One writer at a time. */
+/** Leaves the old content or the new, whatever happens, and is on the disk when this returns. One writer at a time. */
 function replaceFile(path: string, text: string): void {
   const temporary = `${path}.new`;
   const fd = openSync(temporary, "w", 0o600);

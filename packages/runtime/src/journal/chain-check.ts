@@ -7,41 +7,41 @@ import type { Line } from "./lines.ts";
 import type { RecordKey } from "./record-key.ts";
 
 /**
- * damaged: the record is not as it was written. unproven: nothing in it is wrong, but what would show it (its head, its
- * key) is not on this machine.
+ * damaged: the record differs from what was written. unproven: no error was found, but the evidence (head or key) is
+ * not on this machine.
  */
 export type ProblemKind = "damaged" | "unproven";
 
-/** One problem in a record, with its place. */
+/** One problem in a record, with its position. */
 export interface AuditProblem {
-  /** Where the chain stops being right; 0 where a whole run is meant. */
+  /** The first invalid event; 0 for the entire run. */
   readonly seq: number;
   readonly problem: string;
   readonly run_id?: string;
-  /** Left out: damaged. */
+  /** Omitted: damaged. */
   readonly kind?: ProblemKind;
 }
 
-/** begun: the file of the head was made, and its process ended before it was written. */
+/** begun: the file of the head was created, and its process ended before writing it. */
 export type FoundHead = Head | "damaged" | "begun" | undefined;
 
 export interface ChainOptions {
-  /** The run that the record has to be of; undefined: whichever its first event names. */
+  /** The expected run of the record; undefined: the run that its first event names. */
   readonly run_id: string | undefined;
   readonly findHead: (run_id: string) => FoundHead;
-  /** The head follows the record at a distance, so a record of this user that has none yet is fine. */
+  /** The head lags behind the record, so a record of this user without one is valid. */
   readonly headFollows?: boolean;
   readonly key: RecordKey | undefined;
-  /** What a line is called where it cannot be read: `line 7`, `row 7`. Default: line. */
+  /** The name of an unreadable line: `line 7`, `row 7`. Default: line. */
   readonly unit?: string;
   /** Called with every readable event. */
   readonly onEvent?: (event: RuntimeEvent) => void;
 }
 
-/** A record that is damaged from end to end is described by its first problems. */
+/** Only the first problems of a record are reported. */
 const MAX_PROBLEMS = 20;
 
-/** Checks one chain line by line. A bad link is reported once; the next one is judged by what its own line claims. */
+/** Checks one chain line by line. A bad link is reported once; the next one is checked against its own line. */
 export class ChainCheck {
   readonly #options: ChainOptions;
   readonly #problems: AuditProblem[] = [];
@@ -75,7 +75,7 @@ export class ChainCheck {
     this.#addEvent(event, text, expected);
   }
 
-  /** A row that its store cannot give as an event. */
+  /** A row that its store cannot return as an event. */
   addUnreadable(what: string): void {
     this.#lines++;
     this.#report(this.#tail.seq + 1, what);
@@ -98,7 +98,7 @@ export class ChainCheck {
     this.#options.onEvent?.(event);
   }
 
-  /** Up to the head the chain proves every record; beyond it, and without one, the mac has to. */
+  /** Up to the head the chain proves every record; beyond it, and without one, the MAC must prove it. */
   #checkSeal(event: RuntimeEvent): void {
     const head = this.#head;
     if (typeof head === "object" && event.seq <= head.seq) {
@@ -116,7 +116,7 @@ export class ChainCheck {
     try {
       return sealOf(event, this.#options.key);
     } catch (error) {
-      if (error instanceof RangeError) return "forged"; // nested too deep to be ours
+      if (error instanceof RangeError) return "forged"; // nested too deeply to be ours
       throw error;
     }
   }
@@ -142,7 +142,7 @@ export class ChainCheck {
     this.#report(this.#headHash === undefined ? this.#tail.seq + 1 : head.seq, problem);
   }
 
-  /** A head is written with the first record: where it is missing, it was removed, or never came to this machine. */
+  /** A head is written with the first record: if it is missing, it was removed, or was never on this machine. */
   #reportHeadless(head: "begun" | undefined): void {
     const { ours, foreign, none, forged } = this.#seals;
     if (this.records === 0 || forged > 0) return;
@@ -176,8 +176,8 @@ export class ChainCheck {
 }
 
 /**
- * Whether the hash is of what the line says. Of what has a name twice it is not: the hash is of the last of them, and a
- * reader may take the first. Of what cannot be walked through (nesting of 100,000 levels) it is not either: none of ours.
+ * Whether the hash matches the line. With a duplicate name it does not: the hash covers the last one, and a reader may
+ * use the first. Neither does it if the line cannot be walked (nesting of 100,000 levels): we write no such line.
  */
 function isUnchanged(text: string, event: RuntimeEvent): boolean {
   if (isSealedLine(text, event)) return true;
@@ -190,7 +190,7 @@ function isUnchanged(text: string, event: RuntimeEvent): boolean {
   }
 }
 
-/** The event, or what is wrong with the line. */
+/** The event, or the problem with the line. */
 function parseEvent(text: string): RuntimeEvent | string {
   try {
     const value = JSON.parse(text) as RuntimeEvent | null;

@@ -8,18 +8,18 @@ import { readLinesSync } from "./lines.ts";
 import type { RecordKey } from "./record-key.ts";
 
 const BLOCK = 65_536;
-/** Longer than any event: what is longer was not written here. */
+/** Longer than any event: a longer line was not written here. */
 const LONGEST = 64 * 1024 * 1024;
 
 export interface RecordEnd {
   readonly tail: Tail;
   /** Bytes up to the end of the last complete line. */
   readonly size: number;
-  /** Bytes after it: the beginning of a line that was never finished, so never acknowledged. */
+  /** Bytes after it: the beginning of an unfinished line, which was never acknowledged. */
   readonly torn: number;
 }
 
-/** The last complete event of a file. Throws where the last complete line is not an event. */
+/** The last complete event of a file. Throws if the last complete line is not an event. */
 export function findEnd(fd: number, path: string): RecordEnd {
   const { size } = fstatSync(fd);
   const lineEnd = lastLineEnd(fd, size);
@@ -31,7 +31,9 @@ export function findEnd(fd: number, path: string): RecordEnd {
   return { tail: parseTail(line, path), size: lineEnd + 1, torn: size - lineEnd - 1 };
 }
 
-/** Where the last "\n" before `before` stands; -1 where there is none. Keeps one block, however long a line is. */
+/**
+ * Position of the last "\n" before `before`; -1 if there is none. Keeps one block in memory, however long a line is.
+ */
 function lastLineEnd(fd: number, before: number): number {
   const block = Buffer.alloc(Math.min(BLOCK, before));
   for (let from = before; from > 0;) {
@@ -68,8 +70,8 @@ interface HeadCheck {
 }
 
 /**
- * Whether a record may be continued: it has to reach its head, and what goes beyond the head has to carry this user's
- * mac. Otherwise the next append would move the head, and nothing would show that the record was cut or added to.
+ * Whether a record may be continued: it must reach its head, and events beyond the head must carry this user's MAC.
+ * Otherwise the next append would move the head and hide that the record was cut or extended.
  */
 export function checkContinues({ path, tail, head, key }: HeadCheck): void {
   if (head === "damaged") throw refusal(path, "its head, stored outside the state folder, is damaged");

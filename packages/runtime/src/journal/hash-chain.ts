@@ -18,11 +18,13 @@ export const EMPTY_TAIL: Tail = { seq: 0, hash: FIRST_HASH };
 
 export interface ChainedEvent {
   readonly event: RuntimeEvent;
-  /** The event as one line of JSON: its canonical form with `hash` as the last member, so that it can be checked as it stands. */
+  /**
+   * The event as one line of JSON: its canonical form with `hash` as the last member, so that the line can be verified.
+   */
   readonly line: string;
 }
 
-/** Gives each draft its place after `tail` (spec 1, Events). With a key, each event also carries its `mac`. */
+/** Assigns each draft its position after `tail` (spec 1, Events). With a key, each event also carries its `mac`. */
 export function chainEvents(drafts: readonly EventDraft[], tail: Tail, key?: RecordKey): readonly ChainedEvent[] {
   let last = tail;
   return drafts.map((draft) => {
@@ -48,7 +50,10 @@ function withinBounds(whole: Unsealed): { readonly unsealed: Unsealed; readonly 
   return { unsealed, text: canonicalJson(unsealed) };
 }
 
-/** `mac` stands where the canonical form has it: between `event_id` and `parent_id`. No string value holds this text, for its quotes are escaped. */
+/**
+ * `mac` at its canonical position, between `event_id` and `parent_id`. No string value contains this text: its quotes
+ * are escaped.
+ */
 const AFTER_MAC = ',"parent_id":';
 
 function addMac(plain: string, mac: string): string {
@@ -57,12 +62,12 @@ function addMac(plain: string, mac: string): string {
 }
 
 /**
- * Who wrote an event: `ours` by this key, `forged` where it names this key and the mac is wrong, `foreign` by another
- * key, `none` where it carries no mac. Says nothing of an event whose hash is wrong.
+ * Who wrote an event: `ours` with this key, `forged` if it names this key and the MAC is wrong, `foreign` with another
+ * key, `none` without a MAC. Says nothing about an event whose hash is wrong.
  */
 export type Seal = "ours" | "forged" | "foreign" | "none";
 
-/** Who wrote an event, by its mac. */
+/** Who wrote an event, by its MAC. */
 export function sealOf(event: RuntimeEvent, key: RecordKey | undefined): Seal {
   const { hash: _, mac, ...unsealed } = event;
   if (mac === undefined) return "none";
@@ -72,13 +77,13 @@ export function sealOf(event: RuntimeEvent, key: RecordKey | undefined): Seal {
   return macOf(key, event.prev_hash + canonicalJson(unsealed)) === mac ? "ours" : "forged";
 }
 
-/** An event that has its place already, as the line that `chainEvents` would give. */
+/** An event that already has its position, as the line that `chainEvents` would produce. */
 export function lineOf(event: RuntimeEvent): string {
   const { hash: sealed, ...unsealed } = event;
   return sealLine(canonicalJson(unsealed), sealed);
 }
 
-/** The hash that an event ought to have. */
+/** The expected hash of an event. */
 export function hashOfEvent(event: RuntimeEvent): string {
   const { hash: _, ...unsealed } = event;
   return hashOf(event.prev_hash, canonicalJson(unsealed));
@@ -91,8 +96,8 @@ function sealLine(canonical: string, hashText: string): string {
 }
 
 /**
- * Whether a line, as it stands, is the text that its hash was made from. True is proof, and cheap; false only says
- * that the line was not written in canonical form, and `hashOfEvent` has to tell.
+ * Whether a line is literally the text that its hash was made from. True is proof, and cheap; false only means that the
+ * line was not written in canonical form, and `hashOfEvent` must decide.
  */
 export function isSealedLine(line: string, event: RuntimeEvent): boolean {
   if (typeof event.prev_hash !== "string") return false;

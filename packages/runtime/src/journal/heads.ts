@@ -18,7 +18,7 @@ import { isRunId, syncFolder } from "./run-folder.ts";
 import { homeFolder } from "../own-files/home-folder.ts";
 import { openOwnFile, readOwnText } from "../own-files/read-own-file.ts";
 
-/** What is known, outside the state folder, of how far a run's record goes. */
+/** The end of a run's record, as known outside the state folder. */
 export interface Head extends Tail {
   readonly run_id: string;
   readonly state_dir: string;
@@ -26,21 +26,24 @@ export interface Head extends Tail {
 
 const SEQ_DIGITS = 12;
 
-/** Our part of the user's state directory: the state of each workspace, the heads of all chains, what the user trusts. */
+/**
+ * Our part of the user's state directory: the state of each workspace, the heads of all chains, the user's trust
+ * decisions.
+ */
 export function userStateFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const base = environment["XDG_STATE_HOME"];
   return join(base !== undefined && isAbsolute(base) ? base : join(homeFolder(), ".local", "state"), "autonous");
 }
 
-/** Where the heads of all chains are kept, outside every state folder (spec 1: "also kept outside the state folder"). */
+/** The folder of the heads of all chains, outside every state folder (spec 1: "also kept outside the state folder"). */
 export function headsFolder(environment: NodeJS.ProcessEnv = process.env): string {
   return join(userStateFolder(environment), "heads");
 }
 
 /**
- * The head of one chain: one file, one line of fixed length, written over in one system call after each append.
- * It may lag the record, never lead it: a record that ends before its head was cut, and what lies beyond the head has to
- * carry the mac of this user.
+ * The head of one chain: one file, one line of fixed length, overwritten in one system call after each append. It may
+ * lag behind the record, but never lead: a record that ends before its head was cut, and events beyond the head must
+ * carry the MAC of this user.
  */
 export class HeadFile {
   readonly #folder: string;
@@ -57,7 +60,7 @@ export class HeadFile {
     );
     this.#suffix = ` ${JSON.stringify(state_dir)}\n`;
     const bytes = SEQ_DIGITS + 1 + 64 + Buffer.byteLength(this.#suffix);
-    if (fstatSync(this.#fd).size > bytes) ftruncateSync(this.#fd, bytes); // it was kept for a folder of a longer name
+    if (fstatSync(this.#fd).size > bytes) ftruncateSync(this.#fd, bytes); // it was stored for a folder with a longer name
   }
 
   write({ seq, hash: last }: Tail): void {
@@ -69,7 +72,7 @@ export class HeadFile {
     if (fstatSync(this.#fd).nlink === 0) throw new Error(`The head of the record was deleted from "${this.#folder}"`);
   }
 
-  /** On the disk, with its name. */
+  /** Fsyncs the head and its name. */
   sync(): void {
     fdatasyncSync(this.#fd);
     syncFolder(this.#folder);
@@ -81,8 +84,8 @@ export class HeadFile {
 }
 
 /**
- * The name of a run's head. Callers choose run ids, so two state folders may each have a run of one id: the second one's
- * head carries its folder too. The head of a run whose folder was moved stays its head.
+ * The file name of a run's head. Callers choose run ids, so two state folders may have runs with the same id: the
+ * second head's name includes its folder. The head of a run whose folder was moved stays its head.
  */
 function nameOf(folder: string, run_id: string, state_dir: string): string {
   const own = `${run_id}@${hash("sha256", state_dir, "hex").slice(0, 16)}`;
@@ -98,12 +101,12 @@ function hasRecord(state_dir: string, run_id: string): boolean {
   return (statSync(join(state_dir, folder, "events.jsonl"), { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** For a run that is no longer kept, when its record elsewhere says so. */
+/** For a run that is no longer kept, if its pruning is on record. */
 export function removeHead(folder: string, run_id: string, state_dir: string): void {
   if (isRunId(run_id)) rmSync(join(folder, nameOf(folder, run_id, state_dir)), { force: true });
 }
 
-/** Sets a head, whatever it said before: for one who restores or moves a record knowingly. */
+/** Sets a head unconditionally: for restoring or moving a record. */
 export function replaceHead(folder: string, { run_id, seq, hash: last, state_dir }: Head): void {
   removeHead(folder, run_id, state_dir);
   const file = new HeadFile(folder, run_id, state_dir);
@@ -116,8 +119,8 @@ export function replaceHead(folder: string, { run_id, seq, hash: last, state_dir
 }
 
 /**
- * The head of one run, or undefined where none was kept. A head that cannot be read as one is itself a sign of
- * tampering. Without `state_dir`: of the run of that id that was recorded first, wherever that was.
+ * The head of one run, or undefined if none was stored. A head that cannot be parsed is itself a sign of tampering.
+ * Without `state_dir`: that of the first recorded run with that id, wherever it was.
  */
 export function readHead(folder: string, run_id: string, state_dir?: string): Head | "damaged" | undefined {
   if (!isRunId(run_id)) return undefined;
@@ -132,7 +135,7 @@ function readFileAt(folder: string, name: string): Head | "damaged" | undefined 
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-  if (text === "") return undefined; // made, but nothing was recorded before the process ended
+  if (text === "") return undefined; // created, but nothing was recorded before the process ended
   const match = /^(\d{12}) ([0-9a-f]{64}) (".*")\n$/.exec(text);
   if (match === null) return "damaged";
   const [, seq = "", last = "", folderText = '""'] = match;
@@ -142,7 +145,7 @@ function readFileAt(folder: string, name: string): Head | "damaged" | undefined 
 
 function parseText(json: string): string | undefined {
   try {
-    return JSON.parse(json) as string; // it stands in quotes
+    return JSON.parse(json) as string; // the name is quoted
   } catch {
     return undefined;
   }
@@ -157,7 +160,7 @@ export function hasHeadFile(folder: string, run_id: string, state_dir: string): 
   return isRunId(run_id) && existsSync(join(folder, nameOf(folder, run_id, state_dir)));
 }
 
-/** The runs that were recorded in this state folder, as far as their heads are known. */
+/** The runs recorded in this state folder, according to their heads. */
 export function runsWithHeads(folder: string, state_dir: string): string[] {
   let names: string[];
   try {

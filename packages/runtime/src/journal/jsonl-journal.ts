@@ -22,25 +22,25 @@ export interface JsonlOptions {
   readonly state_dir: string;
   readonly run_id: string;
   readonly heads: string;
-  /** Where `events.jsonl` lies. Default: the folder of the run. */
+  /** The path of `events.jsonl`. Default: in the folder of the run. */
   readonly folder?: string;
   /**
-   * Set: the file follows a journal that is the truth, by `follow`. `sealed` takes beyond the head only what carries
-   * this user's mac; `any` takes what it is given, for copies.
+   * Set: the file follows another, authoritative journal, through `follow`. `sealed` accepts events beyond the head
+   * only with this user's MAC; `any` accepts all events, for copies.
    */
   readonly follows?: "sealed" | "any";
 }
 
-/** Journal on a file: in the library this is the truth. One process writes a run at a time; a second one is noticed. */
+/** Journal on a file: authoritative in the library. One process writes a run at a time; a second one is detected. */
 export class JsonlJournal implements Journal {
   readonly run_id: string;
   readonly path: string;
-  /** Bytes of a torn last line that were taken off when the file was opened. */
+  /** Bytes of a torn last line that were removed when the file was opened. */
   readonly repaired_bytes: number;
   readonly #folder: string;
   readonly #fd: number;
   readonly #head: HeadFile;
-  /** The head as it was when the file was opened, for one that follows. */
+  /** The head when the file was opened, for a journal that follows another. */
   readonly #reach: Head | undefined;
   readonly #key: RecordKey;
   readonly #follows: JsonlOptions["follows"];
@@ -78,7 +78,7 @@ export class JsonlJournal implements Journal {
     }
   }
 
-  /** One write, without a trip through the thread pool; the disk is waited for only where that is asked. */
+  /** One write, without the thread pool; waits for the disk only if requested. */
   async append(drafts: readonly EventDraft[], options: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
     const chained = chainEvents(drafts, this.#tail, this.#key);
     const events = chained.map(({ event }) => event);
@@ -91,18 +91,18 @@ export class JsonlJournal implements Journal {
       () => undefined, // callers that await it get the error
     );
     if (options.durable !== true) return events;
-    // No other caller waits for the disk, so no sync can be shared; skipping the thread pool saves half the time.
+    // No other caller waits for the disk, so no sync can be shared; skipping the thread pool halves the time.
     if (this.#syncing === undefined) this.#syncAtOnce();
     else await this.sync();
     return events;
   }
 
-  /** The head is written a moment after the event. Call this before you remove files because of a recorded event. */
+  /** The head is written shortly after the event. Call this before removing files because of a recorded event. */
   syncHead(): void {
     this.#head.sync();
   }
 
-  /** Those who come while one is under way share the next one: it covers what all of them have written. */
+  /** Callers that arrive during a sync share the next one: it covers everything they have written. */
   sync(): Promise<void> {
     if (this.#syncing === undefined) {
       this.#syncing = this.#syncNow().finally(() => (this.#syncing = undefined));
@@ -117,7 +117,7 @@ export class JsonlJournal implements Journal {
     return this.#syncingNext;
   }
 
-  /** Follows another journal that is the truth: adds those of its events that are not here yet. */
+  /** Follows another, authoritative journal: appends the events that are missing here. */
   follow(events: readonly RuntimeEvent[]): void {
     const missing = events.filter(({ seq }) => seq > this.#tail.seq);
     const [first] = missing;
@@ -129,7 +129,7 @@ export class JsonlJournal implements Journal {
     this.#add(missing.map(lineOf), missing.at(-1));
   }
 
-  /** What follows has to lead through the head that was kept, and beyond it has to be written by this user. */
+  /** The following events must lead through the stored head, and events beyond it must be written by this user. */
   #checkFollowed(event: RuntimeEvent): void {
     const { seq, hash } = this.#reach ?? { seq: 0, hash: "" };
     if (event.seq === seq && event.hash !== hash)
@@ -138,13 +138,13 @@ export class JsonlJournal implements Journal {
     throw new Error(`Event ${event.seq} of run "${this.run_id}" is past its head and was not written by this user`);
   }
 
-  /** None of it is on record where the head cannot be written. */
+  /** Nothing is recorded if the head cannot be written. */
   #add(lines: readonly string[], last: RuntimeEvent | undefined): void {
     if (last === undefined) return;
     const size = this.#size;
     this.#write(Buffer.from(`${lines.join("\n")}\n`));
     try {
-      // One that follows from the beginning again, because its file was lost, is behind the head for a while.
+      // A journal that follows from the start again, because its file was lost, is behind the head for a while.
       if (last.seq >= (this.#reach?.seq ?? 0)) this.#head.write(last);
     } catch (error) {
       ftruncateSync(this.#fd, size);
@@ -154,7 +154,7 @@ export class JsonlJournal implements Journal {
     this.#tail = { seq: last.seq, hash: last.hash };
   }
 
-  /** Read from the file when it is first asked for: most callers let the runtime choose their ids. */
+  /** Read from the file on first use: most callers let the runtime choose their ids. */
   async callState(tool_call_id: string): Promise<CallState | undefined> {
     this.#calls ??= this.#readCalls();
     return (await this.#calls).get(tool_call_id);
@@ -182,15 +182,15 @@ export class JsonlJournal implements Journal {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    // The number of a closed descriptor may soon be that of another file.
+    // The number of a closed descriptor may soon belong to another file.
     await Promise.allSettled([this.#syncing, this.#syncingNext]);
     closeSync(this.#fd);
     this.#head.close();
   }
 
-  /** All of it or nothing: what a full disk let through of a line is taken off again. */
+  /** All or nothing: a partial line written to a full disk is removed again. */
   #write(bytes: Buffer): void {
-    // The number of a closed descriptor may by now be that of another file.
+    // The number of a closed descriptor may now belong to another file.
     if (this.#closed) throw new Error("the runtime was closed");
     const { size, nlink } = fstatSync(this.#fd);
     if (nlink === 0) throw lost(this.path);
@@ -248,7 +248,7 @@ function fdatasyncOf(fd: number): Promise<void> {
   });
 }
 
-/** Opens a run's file. A torn last line, which a power cut can leave, is taken off, and the record says so. */
+/** Opens a run's file. A torn last line, as left by a power loss, is removed, and the record says so. */
 export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<JsonlJournal> {
   const journal = new JsonlJournal(options);
   if (journal.repaired_bytes === 0) return journal;
@@ -264,7 +264,7 @@ export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<Js
 
 const ABOUT = new Set(["tool_call.started", "tool_call.completed", "tool_call.failed"]);
 
-/** What became of each call of a run, by its id. */
+/** The state of each call of a run, by its id. */
 class CallStates {
   readonly #states = new Map<string, CallState>();
 

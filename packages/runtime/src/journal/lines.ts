@@ -2,19 +2,22 @@ import { closeSync, createReadStream, readSync } from "node:fs";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 
 export interface Line {
-  /** Empty where the line is too long to be read. */
+  /** Empty if the line is too long to be read. */
   readonly text: string;
-  /** False for a last line that no line end follows. */
+  /** False for a last line without a line end. */
   readonly whole: boolean;
-  /** Its length, where it is longer than any line that we write. */
+  /** Its length, if it is longer than any line that we write. */
   readonly too_long?: number;
 }
 
 const BLOCK = 1 << 20;
-/** An event has at most 4 Mi characters; a result that is kept may have more, as the limits of output are settings. */
+/** An event has at most 4 Mi characters; a stored result may have more, since the output limits are settings. */
 const LONGEST = 64 * 1024 * 1024;
 
-/** The lines of a file, some at a time. Only "\n" ends a line: JSON text may hold the other characters that end lines elsewhere. */
+/**
+ * The lines of a file in batches. Only "\n" ends a line: JSON text may contain other characters that end lines
+ * elsewhere.
+ */
 export async function* readLines(path: string, longest: number = LONGEST): AsyncIterable<readonly Line[]> {
   const splitter = new Splitter(longest);
   for await (const chunk of createReadStream(path, { fd: openOwnFile(path), encoding: "utf8", highWaterMark: BLOCK })) {
@@ -39,7 +42,7 @@ export function* readLinesSync(path: string, longest: number = LONGEST): Iterabl
   for (const last of splitter.end()) yield* last;
 }
 
-/** Linear in what it is given, and keeps no more of a line than may be read. */
+/** Linear in the input; keeps no more of a line than may be read. */
 class Splitter {
   readonly #longest: number;
   #begun: string[] = [];

@@ -11,8 +11,8 @@ interface OpenEntry {
 const NAME = /^(?<approval_id>[\w-]+)~(?<run_id>[\w-]+)~(?<digest>[\w-]+)$/;
 
 /**
- * Which requests may be open, by the names of empty files: found by one look into a folder, however many runs there are.
- * Only an index: the run's file has the requests themselves.
+ * Which requests may be open, as names of empty files: found by reading one folder, however many runs there are. Only
+ * an index: the run's file has the requests themselves.
  */
 export class OpenApprovals {
   readonly #folder: string;

@@ -10,7 +10,7 @@ import { readLines } from "./lines.ts";
 import { wrongEntry } from "./record-entries.ts";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 
-/** What is left of a run whose record is gone. */
+/** The remaining facts about a run whose record was deleted. */
 export interface PrunedRun {
   readonly run_id: string;
   readonly task_id: string | null;
@@ -22,7 +22,7 @@ export interface PrunedRun {
 
 /** `upkeep.pruned`. */
 interface PrunedPayload {
-  /** The setting by which it was time, as `AUTONOUS_KEEP_DAYS=30`. */
+  /** The retention setting that applied, such as `AUTONOUS_KEEP_DAYS=30`. */
   readonly setting: string;
   readonly runs: readonly PrunedRun[];
   /** Logs of changes that can no longer be undone. */
@@ -34,19 +34,19 @@ export interface RestoredPayload {
   readonly backup: string;
   /** When the backup was made, ISO 8601. */
   readonly made_at: string;
-  /** Runs of which nothing is in the backup. */
+  /** Runs that the backup does not contain. */
   readonly lost: readonly PrunedRun[];
-  /** Runs that had gone on after the backup was made. */
+  /** Runs that continued after the backup was made. */
   readonly cut: readonly { readonly run_id: string; readonly events: number; readonly kept: number }[];
 }
 
 export interface PruningsPlace {
   readonly state_dir: string;
-  /** Where the heads of the chains are kept. */
+  /** The folder of the heads. */
   readonly heads: string;
 }
 
-/** The record of what is no longer kept: a chain like that of a run, in a folder of its own, and never pruned itself. */
+/** The record of deletions: a chain like that of a run, in a separate folder, and never pruned itself. */
 function pruningsFolder(state_dir: string): string {
   return join(state_dir, "pruned");
 }
@@ -56,7 +56,7 @@ export function pruningsFile(state_dir: string): string {
   return join(pruningsFolder(state_dir), "events.jsonl");
 }
 
-/** Writes the record of prunings, which is made with the first one. One process at a time: the caller sees to that. */
+/** Writes the record of prunings, which is created with its first entry. The caller ensures that one process writes. */
 export class Prunings {
   readonly #place: PruningsPlace;
   readonly #clock: Clock;
@@ -69,7 +69,7 @@ export class Prunings {
     this.#last = last;
   }
 
-  /** Throws when the record is not the one whose head was kept: nothing may be removed on the strength of it then. */
+  /** Throws if the record does not match its stored head: then nothing may be removed because of it. */
   static async open(place: PruningsPlace, clock: Clock): Promise<Prunings> {
     const { state_dir, heads } = place;
     const last = await takeOffUnheaded(pruningsFile(state_dir), readHead(heads, chainIdOf(state_dir) ?? "", state_dir));
@@ -81,7 +81,7 @@ export class Prunings {
     return this.#last?.type === "upkeep.pruned" ? (this.#last.payload as unknown as PrunedPayload) : undefined;
   }
 
-  /** Resolves when the entry and its head are on the disk. Remove the files it lists only then. */
+  /** Resolves when the entry and its head are on the disk. Only then remove the files it lists. */
   async record(...entry: ["upkeep.pruned", PrunedPayload] | ["upkeep.restored", RestoredPayload]): Promise<void> {
     const [type, payload] = entry;
     const { state_dir, heads } = this.#place;
@@ -107,7 +107,7 @@ export class Prunings {
 
 /**
  * Nothing is removed before the head is written. So a line beyond the head comes from an interrupted write or from
- * another program: either way, what it says did not happen.
+ * another program: either way, the deletion that it reports did not happen.
  */
 async function takeOffUnheaded(file: string, head: ReturnType<typeof readHead>): Promise<RuntimeEvent | undefined> {
   if (head === "damaged" || wrongEntry(file, "file") !== undefined) throw changed(file);
@@ -137,12 +137,12 @@ function changed(file: string): Error {
   );
 }
 
-/** A link, a pipe or a folder in its place says nothing: `verifyAudit` reports it. */
+/** A link, a pipe or a folder in its place is ignored here: `verifyAudit` reports it. */
 function isRegular(file: string): boolean {
   return existsSync(file) && wrongEntry(file, "file") === undefined;
 }
 
-/** The name by which the head of this record is kept: what its first event says. */
+/** The name under which the head of this record is stored, from its first event. */
 export function chainIdOf(state_dir: string): string | undefined {
   const file = pruningsFile(state_dir);
   if (!isRegular(file)) return undefined;
@@ -168,13 +168,13 @@ function firstLine(fd: number): string {
   }
 }
 
-/** What became of a run that is no longer there. */
+/** The outcome of a run that no longer exists. */
 export interface Gone extends PrunedRun {
   readonly by: "pruning" | "restore";
   readonly ts: string;
   /** The setting, or the backup. */
   readonly why: string;
-  /** The head that is kept outside reaches it. */
+  /** Covered by the head outside the state folder. */
   readonly isHeaded: boolean;
 }
 
@@ -193,7 +193,7 @@ export interface ReadPrunings {
   readonly restores: readonly Restored[];
 }
 
-/** The whole record, as it says; whether that is true is for `verifyAudit` to find. */
+/** The entire record, as written; `verifyAudit` finds out whether it is true. */
 export async function readPrunings({ state_dir, heads }: PruningsPlace): Promise<ReadPrunings> {
   const byRun = new Map<string, Gone>();
   const restores: Restored[] = [];

@@ -1,12 +1,12 @@
 import { lstatSync, readdirSync, readlinkSync } from "node:fs";
 import type { BigIntStats, Dirent } from "node:fs";
 
-/** Names of a folder of the record that are shown of a link. */
+/** At most this much of a link's target is shown. */
 const MAX_SHOWN = 200;
 
 /**
- * Why something in the record is not what we write there, as a clause about it; undefined where it is, or where nothing is.
- * Links count as damage whatever they lead to: what they show can be exchanged without the record being touched.
+ * Why an entry of the record differs from what we write there, as a clause; undefined if it does not, or does not
+ * exist. Links count as damage whatever their target: the target can be exchanged without touching the record.
  */
 export function wrongEntry(path: string, wanted: "file" | "folder"): string | undefined {
   const stats = statsOf(path);
@@ -16,24 +16,24 @@ export function wrongEntry(path: string, wanted: "file" | "folder"): string | un
   return `is ${kindOf(path, stats)}, not ${what}`;
 }
 
-/** Whether a file of the record has further names elsewhere: then it can be written to by them. */
+/** Whether a file of the record has further hard links: it can be written through them. */
 export function hasMoreNames(path: string): boolean {
   const stats = statsOf(path);
   return typeof stats === "object" && stats.isFile() && stats.nlink > 1n;
 }
 
-/** Entries of a folder of the record; none where it is not there or is not a folder. */
+/** Entries of a folder of the record; none if it does not exist or is not a folder. */
 export function entriesOf(folder: string): readonly Dirent[] {
   if (wrongEntry(folder, "folder") !== undefined || statsOf(folder) === undefined) return [];
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return []; // gone meanwhile
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return []; // removed in the meantime
     throw error;
   }
 }
 
-/** A clause where the system does not say. */
+/** A clause for a kind that the system does not name. */
 function statsOf(path: string): BigIntStats | string | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false });

@@ -5,9 +5,9 @@ import { dirname, join } from "node:path";
 import { headsFolder } from "./heads.ts";
 import { readOwnText } from "../own-files/read-own-file.ts";
 
-/** The key that seals records. It lies beside the heads, outside every state folder. */
+/** The key that signs records. It is stored next to the heads, outside every state folder. */
 export interface RecordKey {
-  /** Names the key without revealing it. */
+  /** Identifies the key without revealing it. */
   readonly id: string;
   readonly secret: KeyObject;
 }
@@ -22,7 +22,7 @@ export function recordKeyFile(environment: NodeJS.ProcessEnv = process.env): str
 
 const opened = new Map<string, RecordKey>();
 
-/** The key of this user; created at first use. Processes that start at once agree on one. */
+/** The key of this user; created on first use. Concurrent processes agree on one. */
 export function openRecordKey(file: string = recordKeyFile()): RecordKey {
   const known = opened.get(file);
   if (known !== undefined) return known;
@@ -31,7 +31,7 @@ export function openRecordKey(file: string = recordKeyFile()): RecordKey {
   return key;
 }
 
-/** Creates nothing: undefined where this user has recorded nothing yet. */
+/** Creates nothing: undefined if this user has recorded nothing yet. */
 export function readRecordKey(file: string = recordKeyFile()): RecordKey | undefined {
   let text: string;
   try {
@@ -58,7 +58,7 @@ function createKey(file: string): RecordKey {
   return key;
 }
 
-/** Named only when it is complete, and by `link`, which never replaces the key of a process that was faster. */
+/** Published only when complete, with `link`, which never replaces the key of a faster process. */
 export function createKeyFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomBytes(6).toString("hex")}`;
@@ -78,13 +78,13 @@ export function createKeyFile(file: string, text: string): void {
   }
 }
 
-/** `text`: what follows `prev_hash` in the hash of the event, without `mac`. */
+/** `text`: the part after `prev_hash` in the hash of the event, without `mac`. */
 export function macOf({ id, secret }: RecordKey, text: string): string {
   const mac = createHmac("sha256", secret).update(text).digest("hex");
   return `${id}-${mac.slice(0, MAC_LENGTH)}`;
 }
 
-/** The key that a mac names; undefined where it is not a mac. */
+/** The key that a MAC names; undefined if it is not a MAC. */
 export function keyIdOf(mac: unknown): string | undefined {
   return typeof mac === "string" && MAC.test(mac) ? mac.slice(0, ID_LENGTH) : undefined;
 }

@@ -4,7 +4,7 @@ import type { Approval, Grant } from "../protocol/approval.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { NotAFileError, openOwnFile, readOwnText } from "../own-files/read-own-file.ts";
 
-/** What the file of a run holds. */
+/** The content of a run's file. */
 export interface RunApprovals {
   readonly approvals: readonly Approval[];
   readonly grants: readonly Grant[];
@@ -21,7 +21,7 @@ export class DamagedBook {
   }
 }
 
-/** For writers: a file that cannot be read must not be replaced by one that lacks what it held. */
+/** For writers: an unreadable file must not be replaced by one without its content. */
 export function readBook(path: string): RunApprovals {
   const book = findBook(path);
   if (!(book instanceof DamagedBook)) return book;
@@ -36,7 +36,7 @@ export function lookIntoBook(path: string): RunApprovals {
   return book instanceof DamagedBook ? NOTHING : book;
 }
 
-/** For listing grants: a pipe or a folder in the place of the file is an error, not an empty list. */
+/** For listing grants: a pipe or a folder in place of the file is an error, not an empty list. */
 export function requireFile(path: string): void {
   try {
     closeSync(openOwnFile(path));

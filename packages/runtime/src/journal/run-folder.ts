@@ -16,7 +16,7 @@ import type { ArtifactWriter, RunFolder } from "../contract/journal.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { isStorageRef } from "../protocol/storage-ref.ts";
 
-/** Names of folders come from run ids, so a run id may hold nothing that a path could make use of. */
+/** Folder names come from run ids, so a run id must not contain characters with a meaning in paths. */
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$/;
 
 /** Whether a text has the form of a run id. */
@@ -111,7 +111,7 @@ function openArtifact(path: string, id: string): ArtifactWriter {
   };
 }
 
-/** Removes the unfinished copies of a killed call. Only for a call that is over, so that no process writes to them. */
+/** Removes the unfinished copies of a killed call. Only for an ended call, so that no process writes to them. */
 export function dropUnfinished(path: string, tool_call_id: string): void {
   const folder = join(path, "artifacts");
   if (!existsSync(folder)) return;
@@ -120,7 +120,7 @@ export function dropUnfinished(path: string, tool_call_id: string): void {
   }
 }
 
-/** Callers may name their calls as they like; a reference is told from a path of the workspace by how it begins. */
+/** Callers may choose call ids; a reference is distinguished from a workspace path by its beginning. */
 export function storedName(name: string): string {
   return name.startsWith("call_") ? name : `call_${name}`;
 }
@@ -129,7 +129,7 @@ function referenceTo(name: string): string {
   return `observations/${storedName(name)}`;
 }
 
-/** The folder is there but for the first time. */
+/** The folder exists except the first time. */
 function writeIn(path: string, name: string, text: string): void {
   const file = join(path, name);
   try {
@@ -141,7 +141,7 @@ function writeIn(path: string, name: string, text: string): void {
   }
 }
 
-/** Makes the name of a new file survive a power cut. */
+/** Makes the name of a new file survive a power loss. */
 export function syncFolder(path: string): void {
   const fd = openSync(path, "r");
   try {

@@ -9,27 +9,27 @@ import { DamagedBook, findBook } from "./run-approvals.ts";
 import { storedName } from "./run-folder.ts";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 
-/** What a call left beside the record, and the record's hash of it. */
+/** A file that a call stored next to the record, and the record's hash of it. */
 interface Stored {
   readonly sha256: string;
   readonly seq: number;
 }
 
-/** Where results of a run lie, one per line; the record has the hash of each as `result_sha256`. */
+/** The file of a run's results, one per line; the record has the hash of each as `result_sha256`. */
 const RESULTS = "results.jsonl";
 const APPROVALS = "approvals.json";
 
 const FOLDERS = ["observations", "artifacts"] as const;
 /** What a call stores: its output, its data, its arguments. */
 const OBSERVATION = /^observations\/(call_[A-Za-z0-9_-]{1,123})\.(txt|data\.json|arguments\.json)$/;
-/** An attachment, named by its hash, or one that was being written. */
+/** An attachment, named by its hash, or an unfinished one. */
 const ARTIFACT = /^artifacts\/(?:[0-9a-f]{16}-|\.[^/]*\.part$)/;
 
 /** A name in one of these folders. Nothing else is opened, whatever an event says. */
 const REFERENCE = /^(?:observations|artifacts)\/(?!\.{1,2}$)[^/\0]+$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** What is wrong with what lies beside a record, and what is only worth knowing. */
+/** Problems with files next to a record, and remarks. */
 interface Findings {
   readonly problems: readonly AuditProblem[];
   readonly notes: readonly AuditProblem[];
@@ -37,16 +37,16 @@ interface Findings {
 
 /**
  * Collects from the events of a run which files its calls stored (outputs, long arguments, attachments, results), then
- * checks each, and that nothing else lies there. Only what the gate writes itself is believed: `audit.hashes`,
- * `stdout_ref`, `attachments`. The names are taken when it is made, before the events are read: whatever is stored later
- * belongs to calls that may not be on record yet.
+ * checks each, and that no other files exist. Only fields that the gate writes itself are trusted: `audit.hashes`,
+ * `stdout_ref`, `attachments`. File names are listed on creation, before the events are read: files stored later belong
+ * to calls that may not be recorded yet.
  */
 export class StoredFiles {
   readonly #folder: string;
   readonly #names: readonly string[];
   readonly #files = new Map<string, Stored>();
   readonly #results = new Map<string, Stored>();
-  /** By the start of the names of their files: whether they have ended. */
+  /** By the prefix of their files' names: whether they have ended. */
   readonly #calls = new Map<string, boolean>();
   #lastResult: string | undefined;
   #isOfService = false;
@@ -104,14 +104,14 @@ export class StoredFiles {
   }
 
   /**
-   * A file that no event names. A process that is killed leaves some: what a call stored that had not ended, and what it
-   * stores before its first event, its long arguments. In a service the file of a run follows its events at a distance.
+   * A file that no event names. A killed process leaves some: files of a call that had not ended, and its long
+   * arguments, which are stored before its first event. In a service the file of a run lags behind its events.
    */
   #judgeExtra(name: string): readonly ExtraFile[] {
     const wrong = wrongEntry(join(this.#folder, name), "file");
     if (wrong !== undefined) return [{ seq: 0, problem: `${JSON.stringify(name)} ${wrong}`, isDamage: true }];
     const [, call, suffix] = OBSERVATION.exec(name) ?? [];
-    if (call !== undefined && this.#calls.get(call) === false) return []; // it still runs, or was killed
+    if (call !== undefined && this.#calls.get(call) === false) return []; // it is still running, or was killed
     const mayBeLeft = suffix === "arguments.json" || (call !== undefined && this.#calls.has(call));
     const isDamage = !(ARTIFACT.test(name) || mayBeLeft || (call !== undefined && this.#isOfService));
     const why = isDamage
@@ -132,7 +132,7 @@ export class StoredFiles {
         }
     return [...this.#results].flatMap(([id, { sha256, seq }]) => {
       const kept = found.get(id);
-      // Kept after its call was recorded, so the process may have ended between the two.
+      // Stored after its call was recorded, so the process may have ended in between.
       if (kept === sha256 || (kept === undefined && id === this.#lastResult)) return [];
       const what = kept === undefined ? "is missing" : "was changed";
       return [{ seq, problem: `the result of call "${id}" in "${RESULTS}" ${what}` }];
@@ -154,13 +154,13 @@ function atMost(found: readonly (AuditProblem & { readonly isDamage?: boolean })
     : [...listed, { seq: 0, problem: `and ${more} more unrecorded files in the folder of this run` }];
 }
 
-/** Something of the record that is a link, or of another kind than we make. */
+/** An entry of the record that is a link, or of a kind that we do not create. */
 export function unfit(path: string, wanted: "file" | "folder", name: string): readonly AuditProblem[] {
   const wrong = wrongEntry(path, wanted);
   return wrong === undefined ? [] : [{ seq: 0, problem: `${JSON.stringify(name)} ${wrong}` }];
 }
 
-/** Not damage: tools that make copies of folders, or save space, link files so. */
+/** Not damage: tools that copy folders, or save space, link files like this. */
 export function namesElsewhere(path: string, name: string): readonly AuditProblem[] {
   if (!hasMoreNames(path)) return [];
   return [
@@ -192,7 +192,7 @@ function idIn(line: string): string | undefined {
     const id = fieldsOf(JSON.parse(line))["tool_call_id"];
     return typeof id === "string" ? id : undefined;
   } catch {
-    return undefined; // empty, or cut short: then its result is reported as missing
+    return undefined; // empty, or truncated: then its result is reported as missing
   }
 }
 
@@ -202,7 +202,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 
 const BLOCK = 1 << 20;
 
-/** Undefined where the file does not exist. */
+/** Undefined if the file does not exist. */
 function hashOfFile(path: string): string | undefined {
   let fd: number;
   try {

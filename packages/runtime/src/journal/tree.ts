@@ -1,9 +1,9 @@
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 
-/** Something that happened, what it was part of and what was part of it. */
+/** An event with its parent and its children. */
 export interface EventNode {
   readonly event: RuntimeEvent;
-  /** The event that ended it, once there is one. */
+  /** The event that ended it, if there is one. */
   end?: RuntimeEvent;
   readonly children: EventNode[];
 }
@@ -27,7 +27,7 @@ export function buildTree(events: Iterable<RuntimeEvent>): EventNode[] {
   return roots;
 }
 
-/** `turn.completed` ends `turn.started`; a call that was refused before it started ends nothing and stands for itself. */
+/** `turn.completed` ends `turn.started`; a call refused before it started ends nothing and is a separate node. */
 function isEndOf(event: RuntimeEvent, start: RuntimeEvent): boolean {
   const [what, happened = ""] = event.type.split(".");
   return what === start.type.split(".")[0] && ENDINGS.has(happened);

@@ -18,9 +18,9 @@ export interface AuditVerdict {
   readonly ok: boolean;
   readonly records: number;
   readonly problems: readonly AuditProblem[];
-  /** What is worth knowing and takes nothing from the record, such as a last line that a crash cut short. */
+  /** Remarks that do not affect the record, such as a last line truncated by a crash. */
   readonly notes?: readonly AuditProblem[];
-  /** What is no longer kept, where something is not: the record of that is a part of what was checked. */
+  /** The deleted data, if any: the record of deletions was checked too. */
   readonly pruned?: PrunedSummary;
 }
 
@@ -30,7 +30,7 @@ interface PrunedSummary {
   readonly changes: number;
   readonly first_ts: string | null;
   readonly last_ts: string | null;
-  /** How often the folder was put back from a backup, and what that lost. */
+  /** How often the folder was restored from a backup, and the data lost by that. */
   readonly restores: readonly { readonly ts: string; readonly made_at: string; readonly lost_runs: number }[];
 }
 
@@ -39,14 +39,14 @@ interface StoreOptions extends VerifyOptions {
 }
 
 export interface VerifyOptions {
-  /** Where the heads are kept. Default: the user's own state directory. */
+  /** The folder of the heads. Default: the user's own state directory. */
   readonly heads?: string;
 }
 
 /**
  * Checks a record: `path` is an `events.jsonl`, a run's folder, or a state folder with all of its runs. Finds changed,
- * removed and reordered records, a cut tail, a run that was put back to an earlier state and one that is gone.
- * A state folder that is gone altogether is known by the heads of its runs.
+ * removed and reordered records, a cut tail, a run restored to an earlier state and a missing run. A deleted state
+ * folder is detected by the heads of its runs.
  */
 export async function verifyAudit(path: string, options: VerifyOptions = {}): Promise<AuditVerdict> {
   const heads = options.heads ?? headsFolder();
@@ -78,7 +78,7 @@ function isStateFolder(path: string): boolean {
   return !isRecord(path) && !isThere(join(path, "events.jsonl"));
 }
 
-/** A file, or what stands in the place of a run's file. */
+/** A file, or another entry in place of a run's file. */
 function isRecord(path: string): boolean {
   return isFile(path) || (placeOf(path) !== undefined && isThere(path));
 }
@@ -96,7 +96,7 @@ function runsIn(path: string): readonly string[] {
     .sort();
 }
 
-/** Links and other things in the place of the folders that the records of a state folder lie in. */
+/** Links and other entries in place of the folders that contain the records of a state folder. */
 function foreignEntries(path: string): readonly AuditProblem[] {
   if (!isStateFolder(path)) return [];
   const runs = runsIn(path).filter((run_id) => isRunId(run_id) && !isThere(join(path, "runs", run_id, "events.jsonl")));
@@ -106,19 +106,19 @@ function foreignEntries(path: string): readonly AuditProblem[] {
   return [...folders, ...runs.flatMap(ofRun)];
 }
 
-/** A file, a folder, what stands in the place of a run's file, or nothing: of what is gone the heads know. */
+/** A file, a folder, another entry in place of a run's file, or nothing: the heads reveal missing runs. */
 function mayHoldRecords(path: string): boolean {
   return !existsSync(path) || isRecord(path) || statSync(path).isDirectory();
 }
 
 const NOT_A_RECORD = "not a record: neither a file nor a folder";
 
-/** Links count, wherever they lead. */
+/** Links count, whatever their target. */
 function isThere(path: string): boolean {
   return wrongEntry(path, "file") !== undefined || existsSync(path);
 }
 
-/** Runs whose heads say that they were recorded in this state folder, of which nothing is there that says why. */
+/** Runs whose heads say that they were recorded in this state folder, and that are missing without an explanation. */
 function missingRuns(path: string, heads: string, { byRun }: ReadPrunings): AuditProblem[] {
   const chain = chainIdOf(path);
   return runsWithHeads(heads, realPathOf(path))
@@ -129,7 +129,7 @@ function missingRuns(path: string, heads: string, { byRun }: ReadPrunings): Audi
     });
 }
 
-/** Undefined where the run was pruned, and it is this one that was. */
+/** Undefined if the run was pruned, and it is the one that was. */
 function whyMissing(head: ReturnType<typeof readHead>, gone: Gone | undefined): string | undefined {
   if (gone === undefined) return "the record of this run is missing; its head still exists";
   if (!gone.isHeaded) return `the record of this run is missing, and its pruning entry (${gone.ts}) is forged`;
@@ -143,14 +143,14 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Where a folder is, or was. */
+/** The path of an existing or missing folder. */
 function realPathOf(path: string): string {
   const absolute = resolve(path);
   if (existsSync(absolute)) return realpathSync(absolute);
   return absolute === "/" ? absolute : join(realPathOf(dirname(absolute)), basename(absolute));
 }
 
-/** In a run's folder its head tells how far a record goes; of a file elsewhere nothing shows that it was emptied. */
+/** In a run's folder its head shows how long a record is; nothing shows that a file elsewhere was emptied. */
 function emptyOf(path: string, records: number): readonly AuditProblem[] {
   const isAlone = isFile(path) && placeOf(path) === undefined;
   return isAlone && records === 0 ? [{ seq: 0, problem: HOLDS_NOTHING }] : [];
@@ -163,7 +163,7 @@ interface CheckedFile {
   readonly verdict: AuditVerdict;
 }
 
-/** The chain of a file, that it is of the run that its folder is named after, and what its calls stored beside it. */
+/** Checks a file's chain, that it belongs to the run that its folder is named after, and the files its calls stored. */
 async function checkFile(file: string, heads: string): Promise<CheckedFile> {
   const place = placeOf(file);
   const stored = place && new StoredFiles(dirname(file));
@@ -185,7 +185,7 @@ async function checkFile(file: string, heads: string): Promise<CheckedFile> {
   return { chain, verdict: verdictOf({ records: chain.records, problems: all, notes: [...notes, ...more] }) };
 }
 
-/** A record in its own folder is a regular file, and the folder is one: a file elsewhere may be anything that can be read. */
+/** A record in its own folder is a regular file in a real folder; a file elsewhere may be anything readable. */
 function unfitRecord(file: string, place: RunPlace | undefined): readonly AuditProblem[] {
   const isPrunings = basename(dirname(file)) === "pruned";
   if (place === undefined) return isPrunings ? unfit(file, "file", "pruned/events.jsonl") : [];
@@ -202,8 +202,8 @@ interface RunPlace {
 }
 
 /**
- * The run that a file has to hold, where it lies as a run's file does; undefined for any other file. By its name first: a
- * link that stands for the run's folder leads away from there.
+ * The run that a file must contain, if it is at the path of a run's file; undefined for any other file. By its name
+ * first: a link in place of the run's folder leads away from there.
  */
 function placeOf(file: string): RunPlace | undefined {
   if (basename(file) !== "events.jsonl") return undefined;
@@ -217,7 +217,7 @@ function runPlace(folder: string): RunPlace | undefined {
   return { run_id, folder, state_dir: dirname(dirname(folder)) };
 }
 
-/** A record that was recorded elsewhere and is still there was copied here. One that is only here was moved. */
+/** A record that was recorded elsewhere and still exists there was copied here. One that exists only here was moved. */
 function copyOf(place: RunPlace | undefined, head: FoundHead): AuditProblem[] {
   if (place === undefined || typeof head !== "object" || head.state_dir === place.state_dir) return [];
   if (!existsSync(join(runPath(head.state_dir, place.run_id), "events.jsonl"))) return [];
@@ -225,7 +225,7 @@ function copyOf(place: RunPlace | undefined, head: FoundHead): AuditProblem[] {
   return [{ seq: 0, problem, kind: "unproven" }];
 }
 
-/** The head of the run in this folder; else that of a run of the same id elsewhere, of which this may be a copy. */
+/** The head of the run in this folder; else that of a run with the same id elsewhere, of which this may be a copy. */
 function findHead(heads: string, run_id: string, state_dir: string): FoundHead {
   const own = readHead(heads, run_id, state_dir);
   if (own !== undefined) return own;
@@ -236,7 +236,7 @@ function chainOptions(heads: string, state_dir: string): Pick<ChainOptions, "fin
   return { findHead: (run_id) => findHead(heads, run_id, state_dir), key: readRecordKey() };
 }
 
-/** The same for the file of one run, and what would be left of it if it were no longer kept. */
+/** The same for the file of one run, and what would remain of it after pruning. */
 export async function summarizeRun(
   { state_dir, run_id }: { readonly state_dir: string; readonly run_id: string },
   options: VerifyOptions = {},
@@ -255,12 +255,12 @@ export async function summarizeRun(
   return { ...verdict, run };
 }
 
-/** A row of a store that cannot be given as an event, and what is wrong with it. */
+/** A row of a store that cannot be returned as an event, with the problem. */
 export interface UnreadableEvent {
   readonly unreadable: string;
 }
 
-/** The same for a record that is kept elsewhere than in a file. Its head follows it, so it may not have one yet. */
+/** The same for a record that is not stored in a file. Its head lags behind, so it may not have one yet. */
 export async function verifyEvents(
   run_id: string,
   events: AsyncIterable<RuntimeEvent | UnreadableEvent>,

@@ -5,7 +5,7 @@ import { basename, dirname } from "node:path";
 /** Poll interval, for file systems that report no changes. */
 const LOOK_MS = 1000;
 
-/** Looks whenever the file changes until there is something. Rejects with the signal's reason. */
+/** Checks whenever the file changes, until there is a result. Rejects with the signal's reason. */
 export async function waitForChange<T>(path: string, signal: AbortSignal, look: () => T | undefined): Promise<T> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -24,7 +24,7 @@ export async function waitForChange<T>(path: string, signal: AbortSignal, look: 
     if (name === null || name === basename(path)) tryAgain();
   });
   try {
-    tryAgain(); // after the watch began, so that nothing is missed in between
+    tryAgain(); // after the watch began, so that no change is missed in between
     return await promise;
   } finally {
     watcher?.close();
@@ -33,7 +33,7 @@ export async function waitForChange<T>(path: string, signal: AbortSignal, look: 
   }
 }
 
-/** The number of watches is limited by the system; without one, polling has to do. */
+/** The system limits the number of watches; without one, polling is enough. */
 function watchFolder(folder: string, onChange: (name: string | null) => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, (_, name) => onChange(name));

@@ -5,8 +5,8 @@ import { ToolError } from "../protocol/errors.ts";
 const SEAL_CHARACTERS = 16; // 96 bits
 
 /**
- * Cursors carry their position themselves and are sealed with the state folder's own key, so that they work after a
- * restart; the key is asked for only when there is a cursor. `boundTo` is what the position is meaningless without: the tool and the arguments beside the cursor.
+ * Cursors contain their position and are sealed with the state folder's key, so that they work after a restart; the key
+ * is requested only if there is a cursor. `boundTo`: the tool and the arguments that the position depends on.
  */
 export function createCursors(key: () => Uint8Array): Cursors {
   function sealOf(body: string, boundTo: unknown): string {

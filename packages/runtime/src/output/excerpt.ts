@@ -7,8 +7,8 @@ export interface Excerpt {
 }
 
 /**
- * The beginning of a text within both limits: whole lines, never half a character, and part of a line only where the
- * first line alone is over the limit (spec 1, Output limits). A text within the limits is given back as it is.
+ * The beginning of a text within both limits: whole lines, never half a character, and part of a line only if the first
+ * line alone exceeds the limit (spec 1, Output limits). A text within the limits is returned unchanged.
  */
 export function excerptHead(text: string, limits: OutputLimits): Excerpt {
   if (fits(text, limits)) return { text, truncated_lines: false, truncated_bytes: false };
@@ -25,7 +25,7 @@ function fits(text: string, { lines, bytes }: OutputLimits): boolean {
   return Buffer.byteLength(text) <= bytes && endOfLine(text, lines) === text.length;
 }
 
-/** Where the first `lines` lines end, their line ends included; the text's length where it has no more. */
+/** Where the first `lines` lines end, including their line ends; the text's length if it has no more. */
 function endOfLine(text: string, lines: number): number {
   let at = 0;
   for (let count = 0; count < lines; count++) {
@@ -36,7 +36,7 @@ function endOfLine(text: string, lines: number): number {
   return at;
 }
 
-/** The longest beginning that is at most `bytes` bytes of UTF-8 and ends between characters. */
+/** The longest beginning of at most `bytes` bytes of UTF-8 that ends between characters. */
 function cutBytes(text: string, bytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
   return text.slice(0, read);

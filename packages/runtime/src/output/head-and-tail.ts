@@ -7,18 +7,18 @@ export interface Gap {
   readonly lines: number;
 }
 
-/** For the words that name the gap. */
+/** For the text that describes the gap. */
 const NOTE_BYTES = 200;
 
 /**
- * The beginning and the end of a text that comes in pieces and may be endless. Holds no more than about twice the
- * limits. A text within the limits is given back as it is.
+ * The beginning and the end of a text that arrives in pieces and may be endless. Holds no more than about twice the
+ * limits. A text within the limits is returned unchanged.
  */
 export class HeadAndTail {
   readonly #limits: OutputLimits;
-  /** All of it, until it is more than the limits let through; then its beginning. */
+  /** The entire text until it exceeds the limits; then its beginning. */
   #head = "";
-  /** What came after the beginning, as far as it may be shown. */
+  /** The text after the beginning, as far as it may be shown. */
   #tail = "";
   #isOver = false;
   #bytes = 0;
@@ -28,7 +28,7 @@ export class HeadAndTail {
     this.#limits = limits;
   }
 
-  /** It is more than can be shown. */
+  /** It exceeds what can be shown. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -50,7 +50,7 @@ export class HeadAndTail {
     this.#head = head;
   }
 
-  /** `describe` puts the gap into words, on one line. */
+  /** `describe` returns a description of the gap, on one line. */
   end(describe: (gap: Gap) => string): Excerpt {
     if (!this.#isOver) return { text: this.#head, truncated_lines: false, truncated_bytes: false };
     const { lines, bytes } = this.#limits;
@@ -65,13 +65,13 @@ export class HeadAndTail {
     return { text, truncated_lines: this.#feeds > lines, truncated_bytes: this.#bytes > bytes };
   }
 
-  /** No character is more than three bytes for each of its units, so this many units are always enough. */
+  /** No character has more than three bytes per unit, so this many units are always enough. */
   #trimmed(text: string): string {
     return text.length > 2 * this.#limits.bytes ? text.slice(-this.#limits.bytes) : text;
   }
 }
 
-/** The end of a text within limits: whole lines, or the end of a line that alone is over the limit. */
+/** The end of a text within limits: whole lines, or the end of a line that alone exceeds the limit. */
 function lastOf(text: string, limits: OutputLimits): string {
   const bytes = Buffer.from(text);
   let from = Math.max(0, bytes.length - Math.max(0, limits.bytes));

@@ -1,22 +1,22 @@
 import { makeVisible, makeVisibleLines, visibleJson } from "./visible.ts";
 
-/** Spaces that are none to a program, and signs that are drawn like those of a shell or a path. */
+/** Space characters that programs do not treat as spaces, and look-alikes of characters in shell syntax or paths. */
 const ODD_SIGN =
   /\u034f|[\u{17b4}\u{17b5}\u{180b}-\u{180e}]|[\u00a0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\uffa0]|[\u01c0\u037e\u2010-\u2012\u2024\u2044\u2212\u2215\u2216\u2223\u29f8\ufe58\ufe63\uff01-\uff5e\u{1d400}-\u{1d7ff}]/gu;
 
 const WORD = /[\p{L}\p{M}\p{N}_]+/gu;
 const LATIN = /\p{Script=Latin}/u;
-/** Alphabets with letters that are drawn like Latin ones. */
+/** Alphabets with letters that look like Latin ones. */
 const NEAR =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/gu;
-/** Those of them that cannot be told from a Latin letter. A word of nothing else may be a lie. */
+/** Those that are indistinguishable from a Latin letter. A word of only these may be deceptive. */
 const TWINS = /^[аеорсухіјѕһԁԛԝӏАВЕКМНОРСТУХІЈЅԌΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανυιρκχϲϳօոսցհᎠᎡᎢᎥᎪᎫᎬᎳᎷᎻᏀᏃᏚᏞᏟᏢᏦ\p{M}\p{N}_]+$/u;
 const PLAIN = /^[\t\n\x20-\x7e]*$/;
 
 /**
- * What a person decides on, on one line: nothing is hidden, and letters and signs that are drawn like others are written
- * out where they could be taken for them: in words of mixed alphabets, and where all of a text's foreign letters are
- * such. Text that is plainly in another language stays as it is. Linear time.
+ * Text that a person decides on, on one line: nothing is hidden, and look-alike letters and signs are escaped where
+ * they could mislead: in words of mixed alphabets, and if all of a text's foreign letters are look-alikes. Text that is
+ * clearly in another language stays unchanged. Linear time.
  */
 export function showPlainly(text: string): string {
   return PLAIN.test(text) && !/[\t\n]/.test(text) ? text : makeVisible(markLookAlikes(text));
@@ -27,7 +27,7 @@ export function showPlainlyLines(text: string): string {
   return PLAIN.test(text) ? text : makeVisibleLines(markLookAlikes(text));
 }
 
-/** JSON text that says exactly what the value is, in which nothing is hidden or drawn like something else. */
+/** JSON text of exactly the value, in which nothing is hidden or looks like something else. */
 export function plainJson(value: unknown): string {
   const json = visibleJson(value);
   return PLAIN.test(json) ? json : markLookAlikes(json, escapeForJson);

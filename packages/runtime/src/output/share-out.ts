@@ -1,6 +1,6 @@
 /**
- * How much of each size fits into a total: small ones fit completely, and what is left is shared equally by the large
- * ones. So no long text takes the place of all others.
+ * How much of each size fits into a total: small ones fit completely, and the large ones share the rest equally, so
+ * that no long text displaces all others.
  */
 export function shareOut(sizes: readonly number[], total: number): readonly number[] {
   let left = total;
@@ -15,8 +15,8 @@ export function shareOut(sizes: readonly number[], total: number): readonly numb
 }
 
 /**
- * The beginning of a text, within a number of bytes: cut after the last of these marks, tried in their order, unless that
- * loses more than half of it; else between characters.
+ * The beginning of a text within a number of bytes: cut after the last of these marks, tried in order, unless that
+ * loses more than half of it; otherwise between characters.
  */
 export function cutAfter(text: string, bytes: number, marks: readonly string[]): string {
   const all = Buffer.from(text);

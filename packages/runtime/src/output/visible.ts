@@ -1,6 +1,8 @@
 import { JOINED_TEXT } from "../text/joined-text.ts";
 
-/** Control characters, the ones that change the direction of text, and invisible ones: text that misleads its reader. */
+/**
+ * Control characters, characters that change the direction of text, and invisible ones: text that misleads its reader.
+ */
 const HIDDEN = String.raw`[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Bidi_Control}|\p{Default_Ignorable_Code_Point}`;
 const PLAIN = /^[\x20-\x7e]*$/;
 const HIDDEN_OR_JOINED = new RegExp(`(?<joined>${JOINED_TEXT})|${HIDDEN}`, "gv");
@@ -10,7 +12,7 @@ const LINE_AND_TAB = new Set(["\n", "\t"]);
 // oxfmt-ignore
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\u001b": "\\e", "\0": "\\0" };
 
-/** Text on one line in which nothing is hidden: `\n`, `\e`, `\u{202e}`. Emoji and joined letters stay as they are. */
+/** Text on one line in which nothing is hidden: `\n`, `\e`, `\u{202e}`. Emoji and joined letters stay unchanged. */
 export function makeVisible(text: string): string {
   return replaceHidden(text, writeOut);
 }
@@ -21,15 +23,15 @@ export function makeVisibleLines(text: string): string {
 }
 
 /**
- * JSON text in which nothing is hidden, and which says exactly what the value is: `\u202e` is an escape of JSON. On one
- * line, or on several with an indent.
+ * JSON text of exactly the value, in which nothing is hidden: `\u202e` is a JSON escape. On one line, or on several
+ * with an indent.
  */
 export function visibleJson(value: unknown, indent = 0): string {
   // A line end in JSON text is never part of a value.
   return replaceHidden(JSON.stringify(value, null, indent), (text) => (text === "\n" ? text : escapeJson(text)));
 }
 
-/** For names: without what is hidden, or with something instead. Emoji and joined letters stay as they are. */
+/** For names: hidden characters are removed or replaced. Emoji and joined letters stay unchanged. */
 export function dropHidden(text: string, instead = ""): string {
   return text.replace(UNSEEN_OR_JOINED, (_, joined: string | undefined) => joined ?? instead);
 }

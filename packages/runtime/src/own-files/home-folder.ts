@@ -3,8 +3,8 @@ import { isAbsolute } from "node:path";
 import { ToolError } from "../protocol/errors.ts";
 
 /**
- * The user's home, by which our state and sensitive places are found. Throws where HOME is not absolute: state would
- * then go to another folder with each working folder, and `~/.ssh` would not be protected.
+ * The user's home, the base of our state and of sensitive paths. Throws if HOME is not absolute: state would then go to
+ * another folder with each working folder, and `~/.ssh` would not be protected.
  */
 export function homeFolder(): string {
   const home = homedir();

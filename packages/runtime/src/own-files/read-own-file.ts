@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 import type { Stats } from "node:fs";
 import { ToolError } from "../protocol/errors.ts";
 
-/** Something other than a regular file at the path of one of our own files. Reading it could block or never end. */
+/** Not a regular file, at the path of one of our own files. Reading it could block or never end. */
 export class NotAFileError extends ToolError {
   /** A clause about the path: "it is a pipe, not a regular file". */
   readonly reason: string;
@@ -17,7 +17,7 @@ export class NotAFileError extends ToolError {
 
 /**
  * Opens a file of our own state. Throws `NotAFileError` for a pipe, a folder, a socket or a device, also behind a link,
- * without waiting for anyone; other errors are those of the system. The caller closes it.
+ * without blocking; other errors are those of the system. The caller closes it.
  */
 export function openOwnFile(path: string, flags: number = constants.O_RDONLY, mode?: number): number {
   let fd: number;
@@ -45,7 +45,7 @@ export function readOwnFile(path: string): Buffer {
   }
 }
 
-/** Reads a file of the runtime's own as UTF-8. Throws `NotAFileError` where it is not a regular file. */
+/** Reads a file of the runtime's own as UTF-8. Throws `NotAFileError` if it is not a regular file. */
 export function readOwnText(path: string): string {
   return readOwnFile(path).toString("utf8");
 }

@@ -1,20 +1,19 @@
 export interface Glob {
-  /** Whether the whole path, with "/" between its parts, matches. */
+  /** Whether the entire path, with "/" between its parts, matches. */
   matches(path: string): boolean;
-  /** Whether some path matches both this pattern and the other, whose names are given one by one. */
+  /** Whether some path matches both this pattern and the other one, which is given name by name. */
   meets(names: readonly string[]): boolean;
 }
 
-/** More alternatives than this in one pattern are refused: `{a,b}{a,b}…` doubles with each group. */
+/** A pattern with more alternatives is refused: `{a,b}{a,b}…` doubles with each group. */
 const MAX_ALTERNATIVES = 256;
 const MAX_PATTERN_LENGTH = 1024;
 
 /**
  * The usual file globs: `*` and `?` within one part, `**` across parts, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before a
- * literal. A pattern without "/" matches a name at any depth, as in `.gitignore`; one that begins with "/" or "./" begins
- * at the top. A trailing "/" is dropped.
- * Time is at most pattern length times path length: no pattern can make it hang. Throws `RangeError` on a pattern
- * that is too long or has too many alternatives.
+ * literal. A pattern without "/" matches a name at any depth, as in `.gitignore`; one that begins with "/" or "./"
+ * starts at the top. A trailing "/" is dropped. Time is at most pattern length times path length: no pattern can make
+ * it hang. Throws `RangeError` on a pattern that is too long or has too many alternatives.
  */
 export function compileGlob(pattern: string): Glob {
   if (pattern.length > MAX_PATTERN_LENGTH) {
@@ -37,7 +36,7 @@ function partsMeet(one: Part, other: Part): boolean {
   return one !== "**" && other !== "**" && meetWithStars(one, other, isManyCharacters, piecesMeet);
 }
 
-/** Two sets are taken to have a character in common: that errs on the side of a match. */
+/** Two sets are assumed to have a character in common: this errs on the side of a match. */
 function piecesMeet(one: Piece, other: Piece): boolean {
   if (typeof one === "string" && one !== "?") return matchesCharacter(other, one.slice(1));
   return typeof other !== "string" || other === "?" || matchesCharacter(one, other.slice(1));
@@ -50,7 +49,7 @@ function meetWithStars<P>(
   isStar: (piece: P) => boolean,
   fits: (one: P, other: P) => boolean,
 ): boolean {
-  // From the end: whether what follows index `i` of one and index `j` of the other has something in common.
+  // From the end: whether the rests from index `i` of one and index `j` of the other have a match in common.
   let after: boolean[] = [];
   for (let i = one.length; i >= 0; i--) {
     const row: boolean[] = [];
@@ -93,7 +92,7 @@ function matchesCharacter(piece: Piece, character: string): boolean {
   return piece.set.some(([from, to]) => code >= from && code <= to) !== piece.negated;
 }
 
-/** Matches a list against a pattern whose stars stand for any number of items, going back only to the last star. */
+/** Matches a list against a pattern whose stars match any number of items, backtracking only to the last star. */
 function matchWithStars<P, T>(
   pattern: readonly P[],
   items: readonly T[],
@@ -186,7 +185,7 @@ function expandBraces(pattern: string): string[] {
   return done;
 }
 
-/** Where the first innermost `{…,…}` begins and ends. */
+/** The start and end of the first innermost `{…,…}`. */
 function findGroup(pattern: string): readonly [number, number] | undefined {
   let start = -1;
   let comma = false;

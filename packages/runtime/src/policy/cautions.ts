@@ -58,7 +58,10 @@ export function checkManyFiles(subject: Subject): Verdict | string {
   });
 }
 
-/** How many files a call would change; 0 if it names at most `MANY_FILES` paths, since the limit cannot be exceeded then. */
+/**
+ * How many files a call would change; 0 if it names at most `MANY_FILES` paths, since the limit cannot be exceeded
+ * then.
+ */
 export function countChanged({ touches }: CallFacts): number {
   if (touches.length <= MANY_FILES) return 0;
   return new Set(touches.filter(({ access }) => isChange(access)).map(({ real }) => real)).size;

@@ -39,8 +39,8 @@ export interface CommandContext extends CommandGround {
 }
 
 /**
- * How dangerous a parsed text is: as dangerous as the worst of its commands (spec 3, Commands). Each command is judged by
- * its parsed words, never by matching text. Pure, never throws.
+ * How dangerous a parsed text is: as dangerous as the worst of its commands (spec 3, Commands). Each command is judged
+ * by its parsed words, never by matching text. Pure, never throws.
  */
 export function judgeCommands(parsed: ParsedShell, context: CommandContext): CommandVerdict {
   const denied = context.denylist === undefined ? [] : readDenylist(context.denylist);

@@ -103,7 +103,9 @@ function mayCover(spec: string, path: string): boolean {
   return pieces.length === 1 ? isInside(full, folded) : endOf(pieces, folded) >= 0;
 }
 
-/** The end of the last piece in a text that begins with the first and contains the others in order; -1 without a match. */
+/**
+ * The end of the last piece in a text that begins with the first and contains the others in order; -1 without a match.
+ */
 function endOf([first = "", ...pieces]: readonly string[], text: string): number {
   let at = text.startsWith(first) ? first.length : -1;
   for (const piece of pieces) {

@@ -31,7 +31,10 @@ export function judgePlace(real: string, workspace: Places): ClosedPlace | undef
   return judgeInRoots(real, workspace) ?? judgeSensitivity(real, workspace);
 }
 
-/** Like `judgeRoots`, for callers that also use `judgeSensitivity`, whose reason is better for a state folder that is a root. */
+/**
+ * Like `judgeRoots`, for callers that also use `judgeSensitivity`, whose reason is better for a state folder that is a
+ * root.
+ */
 export function judgeInRoots(real: string, { roots, own_roots, state_dirs }: Places): ClosedPlace | undefined {
   const outside = judgeRoots(real, roots);
   if (outside === undefined || own_roots === undefined) return outside;

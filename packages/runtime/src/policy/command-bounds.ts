@@ -49,7 +49,9 @@ function isComparable({ words, assignments, redirections, folder, isCarrier }: S
   return !name.value.includes("/") && words.every(({ isDynamic, isPattern }) => !isDynamic && !isPattern);
 }
 
-/** With `isOpen`, words may be slots. Not next to options that are not harmless: their values would look like operands. */
+/**
+ * With `isOpen`, words may be slots. Not next to options that are not harmless: their values would look like operands.
+ */
 function shapeOf(command: SimpleCommand, isOpen: boolean): Shape | undefined {
   if (!isComparable(command)) return undefined;
   const [program = "", ...rest] = command.words.map(({ value }) => value);

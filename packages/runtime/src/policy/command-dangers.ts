@@ -1,4 +1,7 @@
-/** "destructive": denied in every profile. "risky": needs approval. "undoable": needs approval if undo does not cover it. */
+/**
+ * "destructive": denied in every profile. "risky": needs approval. "undoable": needs approval if undo does not cover
+ * it.
+ */
 export type DangerLevel = "destructive" | "risky" | "undoable";
 
 /** A row matches a command whose words begin like `run` and that meets all other conditions. */

@@ -90,7 +90,10 @@ function judgeDd(command: SimpleCommand, ground: CommandGround): readonly Remark
 }
 
 const PLAIN_PATH = /^[./~\w-]+$/;
-/** A path with unusual characters. A script in the place of a file has one of those excluded here, or begins like `s/` or `/`. */
+/**
+ * A path with unusual characters. A script in the place of a file has one of those excluded here, or begins like `s/`
+ * or `/`.
+ */
 const ODD_PATH = /^(?![sy]?[/|#,;])[^,;{}|#\\()^&"'`<>\n]+$/;
 
 function judgeInPlace(command: SimpleCommand, ground: CommandGround): readonly Remark[] {

@@ -24,7 +24,9 @@ export const PROGRAM_FOLDERS: readonly string[] = [
   "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/pacman", "/var/lib/apt/lists", "/var/lib/gems", "/var/lib/ghc", "/var/lib/texmf", "/var/lib/alternatives", "/var/cache/fontconfig",
 ];
 
-/** Never visible in the view `system`: homes, services and their sockets, private folders, and the roots of other disks. */
+/**
+ * Never visible in the view `system`: homes, services and their sockets, private folders, and the roots of other disks.
+ */
 // oxfmt-ignore
 export const UNSEEN_FOLDERS: readonly string[] = ["/home", "/root", "/run", "/tmp", "/proc", "/dev", "/sys", "/var", "/lost+found"];
 

@@ -72,7 +72,9 @@ function placesOf(command: SimpleCommand, ground: CommandGround, realOf: Resolve
 /** Options whose value is the folder that a program works in: `git -C`, `make -C`, `tar -C`, `env --chdir`. */
 const FOLDER_OPTION = /^(?:-C|--directory|--chdir|--cwd|--prefix|--dir|--work-tree|--project-dir|--manifest-dir)$/;
 
-/** Each one multiplies the paths to check. The words of a program with such options do not show all it touches anyway. */
+/**
+ * Each one multiplies the paths to check. The words of a program with such options do not show all it touches anyway.
+ */
 const MAX_FOLDERS = 4;
 
 /** The folders that paths may be relative to: where the command starts, then each folder that its options name. */
@@ -150,7 +152,9 @@ function usesOfRedirection(operator: string): readonly Use[] {
   return operator.includes(">") ? ["write"] : ["read"];
 }
 
-/** The possible paths in a word of an unknown program: `-ofile`, `--out=file`, `if=file`, `@file`, `host:file`, `a,b`. */
+/**
+ * The possible paths in a word of an unknown program: `-ofile`, `--out=file`, `if=file`, `@file`, `host:file`, `a,b`.
+ */
 function* partsOf(word: ShellWord, uses: readonly Use[], isKnown: boolean): Generator<UsedWord> {
   const { value } = word;
   if (!/^-./.test(value)) yield { word, uses, isKnown };

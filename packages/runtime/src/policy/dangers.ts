@@ -52,5 +52,7 @@ export function looksLikeRepository(names: Pick<ReadonlySet<string>, "has">): bo
 /** Entries of a repository's own folder that name programs for git to run, or point to another folder that does. */
 export const REPOSITORY_SETTINGS: ReadonlySet<string> = new Set(["config", "config.worktree", "commondir", "hooks"]);
 
-/** Settings folders that commands have no reason to write to: read-only as folders, which covers replaced and new files. */
+/**
+ * Settings folders that commands have no reason to write to: read-only as folders, which covers replaced and new files.
+ */
 export const FIXED_FOLDERS: ReadonlySet<string> = new Set([".vscode", ".idea", ".cargo", ".bundle"]);

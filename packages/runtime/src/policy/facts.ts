@@ -122,7 +122,10 @@ export interface WorkspaceContext extends Places {
   readonly skill_names?: readonly string[];
   /** `allowed-tools` of the active skill. Omitted: no skill restricts tools. */
   readonly skill_tools?: readonly string[];
-  /** The first words of the commands that the active skill allows; an empty word ends the command. Omitted: no restriction. */
+  /**
+   * The first words of the commands that the active skill allows; an empty word ends the command. Omitted: no
+   * restriction.
+   */
   readonly skill_commands?: readonly (readonly string[])[];
   /** The tools that the run allows. Omitted: the run does not restrict tools. */
   readonly runtime_tools?: readonly string[];
@@ -146,7 +149,9 @@ export interface PolicyLayer {
   readonly origins?: readonly (RuleOrigin | undefined)[];
 }
 
-/** The settings in force. Compiled rules are cached per configuration, so pass the same object again instead of a copy. */
+/**
+ * The settings in force. Compiled rules are cached per configuration, so pass the same object again instead of a copy.
+ */
 export interface DecisionSettings extends PolicyLayer {
   readonly profile: ProfileName;
   /** Those of untrusted projects. `narrowBy` puts them here: each can only tighten. */

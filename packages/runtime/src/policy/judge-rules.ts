@@ -10,8 +10,8 @@ export function checkRules({ call, settings, rule }: Subject): Verdict | string 
 }
 
 /**
- * The rules of untrusted projects, checked last and applied only where they are stricter than the decision so far. A rule
- * that allows opens nothing: it only exempts the call from later rules of the same file.
+ * The rules of untrusted projects, checked last and applied only where they are stricter than the decision so far. A
+ * rule that allows opens nothing: it only exempts the call from later rules of the same file.
  */
 export function checkProjectRules(subject: Subject): Verdict | string {
   const { projects = NO_PROJECTS } = subject.settings;

@@ -9,7 +9,9 @@ function levelOf(command: string): CommandLevel {
   return judgeCommands(parseCommands(command), GROUND).level;
 }
 
-/** A destructive command that a program is given by an option, a setting, a text of its own language, or standard input. */
+/**
+ * A destructive command that a program is given by an option, a setting, a text of its own language, or standard input.
+ */
 // oxfmt-ignore
 const DENIED = [
   "printf '!rm -rf /\\n' | patch -e a.c", "echo 'host rm -rf /' | sqlplus -s scott/tiger", "echo 'HOST rm -rf /' | sqlplus -s scott/tiger", "sqlcl -s a/b <<< 'host rm -rf /'", "impala-shell -q 'shell rm -rf /;'",

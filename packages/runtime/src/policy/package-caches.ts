@@ -13,7 +13,10 @@ const KEPT: ReadonlySet<string> = new Set([
   ".staging", ".ignored", ".yarn-integrity",              // staged files, and state
 ]);
 
-/** Repositories, packages moved away by pnpm, hidden state files (`.package-lock.json`, `.modules.yaml`, `.yarn-state.yml`). */
+/**
+ * Repositories, packages moved away by pnpm, hidden state files (`.package-lock.json`, `.modules.yaml`,
+ * `.yarn-state.yml`).
+ */
 const KEPT_SHAPE = /\.git$|^\.ignored_|\.(?:[cm]?js|json|node|ya?ml)$/;
 
 /** Whether a name in `node_modules` is a cache. Node.js never resolves packages whose name starts with a dot. */

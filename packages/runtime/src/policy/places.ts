@@ -21,7 +21,9 @@ export interface PlaceRow {
   readonly outside?: readonly string[];
   /** No program executes it, so a command may create one, as package installers do. It is still closed. */
   readonly inert?: boolean;
-  /** Its own program rewrites it in normal use, so a sandbox leaves it writable and the result is checked afterwards. */
+  /**
+   * Its own program rewrites it in normal use, so a sandbox leaves it writable and the result is checked afterwards.
+   */
   readonly rewritten?: boolean;
 }
 

@@ -9,7 +9,8 @@ export type Reach = (typeof REACHES)[number];
 
 /**
  * `hide`: not offered, unless a rule with `offer` makes it available with approval. `sandboxed`: allowed inside the
- * sandbox, otherwise needs approval. `in_roots`: paths are allowed, since the roots confine them; the network needs approval.
+ * sandbox, otherwise needs approval. `in_roots`: paths are allowed, since the roots confine them; the network needs
+ * approval.
  */
 export type ProfileEffect = "allow" | "hide" | "sandboxed" | "confirm" | "in_roots";
 

@@ -1,6 +1,9 @@
 import type { ParsedShell, SimpleCommand } from "../shell/parsed-shell.ts";
 
-/** Programs that change no file by themselves. In a sandbox the roots are read-only for them, so a mistake here changes nothing. */
+/**
+ * Programs that change no file by themselves. In a sandbox the roots are read-only for them, so a mistake here changes
+ * nothing.
+ */
 // oxfmt-ignore
 const LOOKS = new Set([
   "ls", "cat", "head", "tail", "wc", "pwd", "echo", "printf", "true", "false", "test", "[", ":", "grep", "egrep", "fgrep", "stat", "file",

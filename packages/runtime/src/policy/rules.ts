@@ -87,7 +87,9 @@ export function findRuleAmong(
   return best;
 }
 
-/** Whether a rule contains the distinctive name of a place: `.git/**` does for `.git/hooks`, `**` and `src/**` do not. */
+/**
+ * Whether a rule contains the distinctive name of a place: `.git/**` does for `.git/hooks`, `**` and `src/**` do not.
+ */
 export function namesPlace({ pathNames = [] }: CompiledRule, place: Place): boolean {
   const glob = compileGlob(place.telling);
   return pathNames.some((name) => name === place.telling || (!WILDCARD.test(name) && glob.matches(name)));

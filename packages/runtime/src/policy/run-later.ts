@@ -13,9 +13,9 @@ interface LaterRow extends PlaceRow {
  * source, and remove one that no source supports.
  *
  * Not listed: files that people run on purpose (package.json, Makefile, tests, sources, linter settings that are code),
- * files that programs write at each run (`*.pth`, `.bsp`, `.merlin`), and `.gitmodules`, from which git runs no command.
- * A folder that git treats as a repository by its contents has no name to list: see `looksLikeRepository`. Paths named by
- * git's own configuration are in `git-places.ts`.
+ * files that programs write at each run (`*.pth`, `.bsp`, `.merlin`), and `.gitmodules`, from which git runs no
+ * command. A folder that git treats as a repository by its contents has no name to list: see `looksLikeRepository`.
+ * Paths named by git's own configuration are in `git-places.ts`.
  */
 // oxfmt-ignore
 export const RUN_LATER = [

@@ -7,8 +7,8 @@ const viewsByWorkspace = new WeakMap<Places, Map<string, Places>>();
 
 /**
  * Where a path of a call may lead. A file of one of the user's own skills is checked as if the skill's folder were a
- * root: it may be read or listed; sensitive names in it, and everything outside it, stay closed. The folder may be inside
- * the runtime's configuration folder, which otherwise stays closed.
+ * root: it may be read or listed; sensitive names in it, and everything outside it, stay closed. The folder may be
+ * inside the runtime's configuration folder, which otherwise stays closed.
  */
 export function placesOf<T extends Places>(
   { access, skill_folder }: Pick<ResolvedTouch, "access" | "skill_folder">,

@@ -30,8 +30,8 @@ export interface DecidedOn {
 }
 
 /**
- * What would change the answer, the smallest change first; empty for ALLOW. Each rule, profile and setting was tried, so
- * every suggestion works. Pure.
+ * What would change the answer, the smallest change first; empty for ALLOW. Each rule, profile and setting was tried,
+ * so every suggestion works. Pure.
  */
 export function suggest(decision: Verdict, on: DecidedOn): readonly Suggestion[] {
   if (decision.effect === "ALLOW") return [];

@@ -44,7 +44,8 @@ const PASSWORD_BASED = ["\x2a\x86\x48\x86\xf7\x0d\x01\x05", "\x2a\x86\x48\x86\xf
 
 /**
  * PKCS #1 and DSA: version 0 and another number; SEC 1: version 1 and octets; PKCS #8: version 0 or 1 and a sequence,
- * encrypted: algorithm and octets; PKCS #12: version 3 and a sequence. Certificates and public keys begin with a sequence.
+ * encrypted: algorithm and octets; PKCS #12: version 3 and a sequence. Certificates and public keys begin with a
+ * sequence.
  */
 function isPrivateKey(der: string): boolean {
   const at = headerEnd(der, 0);

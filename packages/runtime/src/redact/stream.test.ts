@@ -104,8 +104,8 @@ const anyText = fc
   .map((pieces) => pieces.join(""));
 
 /**
- * Each run tries other texts. A failure shows its seed: `REDACT_SEED` repeats it, with the same `REDACT_RUNS`, which also
- * tries more texts than a run of all tests has time for.
+ * Each run tries other texts. A failure shows its seed: `REDACT_SEED` repeats it, with the same `REDACT_RUNS`, which
+ * also tries more texts than a run of all tests has time for.
  */
 const { REDACT_RUNS = "1500", REDACT_SEED } = process.env;
 const numRuns = Number(REDACT_RUNS);

@@ -60,7 +60,10 @@ const MAX_ALIASES = 16;
 /** `import subprocess as s`, `const s = require("child_process")`, `import * as s from "fs"`: module aliases. */
 const MODULE_ALIAS =
   /\b([A-Za-z_][\w.]{0,60})[ \t]+as[ \t]+([A-Za-z_]\w{0,60})|\b(?:const|let|var)\s+([A-Za-z_$][\w$]{0,60})\s*=\s*(?:await\s+)?(?:require|import)\s*\(\s*["'](?:node:)?([\w/]{1,60})["']\s*\)|\bimport\s+(?:\*\s*as\s+)?([A-Za-z_$][\w$]{0,60})\s+from\s*["'](?:node:)?([\w/]{1,60})["']/g;
-/** `from subprocess import call as c`, `import { spawn as s } from "child_process"`, `const { rmSync: r } = require("fs")`. */
+/**
+ * `from subprocess import call as c`, `import { spawn as s } from "child_process"`, `const { rmSync: r } =
+ * require("fs")`.
+ */
 const MEMBERS =
   /\bfrom[ \t]+([\w.]{1,60})[ \t]+import[ \t]+\(?([\w*, \t]{1,200})|\b(?:const|let|var|import)\s*\{([^}]{1,200})\}\s*(?:=\s*(?:await\s+)?(?:require|import)\s*\(\s*|from\s*)["'](?:node:)?([\w/]{1,60})["']/g;
 /** Names imported from a module are searched under the module's name. */

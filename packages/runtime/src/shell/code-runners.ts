@@ -113,7 +113,10 @@ function isConsole(row: LanguageRow, { options, operands }: Pick<Arguments, "opt
   );
 }
 
-/** A file that runs before the others: standard input, one that was just written, or one of the workspace. `-d auto_prepend_file=x` of PHP names one as well. */
+/**
+ * A file that runs before the others: standard input, one that was just written, or one of the workspace. `-d
+ * auto_prepend_file=x` of PHP names one as well.
+ */
 function runLoaded(given: ShellWord, runner: Runner): void {
   const file = { ...given, value: given.value.replace(/^auto_(?:pre|ap)pend_file=/, "") };
   const input = file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope);

@@ -133,8 +133,9 @@ const NUMBERS = /(?:0x[0-9a-fA-F]{2}|\d{2,3})(?:\s*,\s*(?:0x[0-9a-fA-F]{2}|\d{2,
 const MAX_DECODED = 16;
 
 /**
- * What literals of a code stand for when they are decoded, in the ways that one-liners do it: base64, hexadecimal, rot13,
- * turned around, numbers of characters. Only what then begins with the name of a program, or is code that starts one, counts.
+ * What literals of a code stand for when they are decoded, in the ways that one-liners do it: base64, hexadecimal,
+ * rot13, turned around, numbers of characters. Only what then begins with the name of a program, or is code that starts
+ * one, counts.
  */
 function decodedTexts(code: string): readonly string[] {
   if (!DECODERS.test(code)) return [];

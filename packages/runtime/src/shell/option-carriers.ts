@@ -16,9 +16,9 @@ interface OptionRow extends OptionTable {
 
 /**
  * Programs that do something else, with an option that names a program to run. Each row follows the manual of its
- * program: GNU coreutils (sort, split, install), GNU tar, cpio and mt, diffutils (sdiff, diff3), rsync(1), man(1), zip(1),
- * wget(1), aria2c(1), tcpdump(8), scp(1), rpm(8), gpg(1), nano(1), gcc(1), hg(1), `svn help`, `borg help`, `restic help`
- * and the guides of ripgrep, ugrep, ack, ag, bat, delta, fzf and yt-dlp.
+ * program: GNU coreutils (sort, split, install), GNU tar, cpio and mt, diffutils (sdiff, diff3), rsync(1), man(1),
+ * zip(1), wget(1), aria2c(1), tcpdump(8), scp(1), rpm(8), gpg(1), nano(1), gcc(1), hg(1), `svn help`, `borg help`,
+ * `restic help` and the guides of ripgrep, ugrep, ack, ag, bat, delta, fzf and yt-dlp.
  */
 // oxfmt-ignore
 const ROWS: readonly OptionRow[] = [

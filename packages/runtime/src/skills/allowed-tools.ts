@@ -4,8 +4,8 @@ const COMMAND_TOOLS = ["bash", "background_output", "background_stop", "backgrou
 const COMMANDS_AND_SCRIPTS = [...COMMAND_TOOLS, "run_script"] as const;
 
 /**
- * Names that skills written for other clients use for tools, and what they are called here. Names are compared in lower
- * case and without hyphens and underscores. What has no counterpart is not in the table; a note says so.
+ * Names that skills written for other clients use for tools, with the names used here. Names are compared in lower case
+ * and without hyphens and underscores. Names without a counterpart are not in the table and produce a note.
  */
 // oxfmt-ignore
 const TOOLS_BY_NAME: Readonly<Record<string, readonly string[]>> = {
@@ -42,33 +42,33 @@ const TOOLS_BY_NAME: Readonly<Record<string, readonly string[]>> = {
   messageuser:      ["display"],
 };
 
-/** Ends a command that is left exactly as it stands: `Bash(npm test)` is ["npm", "test", ""]. No listed word is empty. */
+/** Ends a command that is allowed only literally: `Bash(npm test)` is ["npm", "test", ""]. No listed word is empty. */
 export const END_OF_COMMAND = "";
 
 const COMMAND_TOOL = "bash";
 const EVERYTHING = "*";
 const NAME_AND_SCOPE = /^([^()]+?)\s*(?:\(([^()]*)\))?$/;
 const WILDCARD = /(?::\*|\s+\*|\*)$/;
-/** Words that a shell takes apart, or that stand for several, are not compared with a command. */
+/** Words that a shell splits, or that expand to several, are not compared with a command. */
 const NOT_PLAIN = /[*?[\]{}$`"'\\|&;<>()~#!]/;
 const MCP = "mcp__";
 
 interface SkillTools {
-  /** Names of our tools, for `skill_tools` of the policy. Undefined: nothing is narrowed. */
+  /** Names of our tools, for `skill_tools` of the policy. Undefined: no restriction. */
   readonly tools: readonly string[] | undefined;
   /**
-   * The commands that `bash` is narrowed to, as their first words: `Bash(git add:*)` is ["git", "add"]. With
+   * The commands that `bash` is restricted to, as their first words: `Bash(git add:*)` is ["git", "add"]. With
    * `END_OF_COMMAND` no word follows. Undefined: any.
    */
   readonly commands: readonly (readonly string[])[] | undefined;
-  /** What was not understood, as sentences for people. */
+  /** Entries that were not understood, as sentences for the user. */
   readonly notes: readonly string[];
 }
 
 /**
- * What the skill leaves of the tools: never more than is written. An entry that cannot be expressed here leaves nothing,
- * with a note. A skill that is not trusted changes nothing. `ours` are the names of the tools that there are; a listed
- * name that is among them means that tool.
+ * The tools that the skill leaves: never more than it lists. An entry that cannot be expressed here allows nothing and
+ * produces a note. An untrusted skill changes nothing. `ours` are the names of the existing tools; a listed name among
+ * them means that tool.
  */
 export function toolsOfSkill(
   { trusted, allowed_tools }: { readonly trusted: boolean; readonly allowed_tools?: readonly string[] | undefined },
@@ -109,7 +109,7 @@ function readEntry(entry: string, ours: readonly string[]): ReadEntry {
   return commandsOf(entry, scope);
 }
 
-/** A list of commands is not leave to run scripts too. */
+/** Allowed commands do not include scripts. */
 function commandsOf(entry: string, scope: string): ReadEntry {
   const read = scope.split(",").map((each) => ({ text: each.trim(), words: wordsOf(each.trim()) }));
   const commands = read.flatMap(({ words }) => (words === undefined ? [] : [words]));
@@ -120,7 +120,7 @@ function commandsOf(entry: string, scope: string): ReadEntry {
   return commands.length === 0 ? { notes } : { tools: COMMAND_TOOLS, commands, notes };
 }
 
-/** Undefined: not plain words. Without a `*` at its end it is that command and no other. */
+/** Undefined: not plain words. Without a `*` at its end, exactly that command. */
 function wordsOf(command: string): readonly string[] | undefined {
   const text = /^(["'])(.*)\1$/.exec(command)?.[2]?.trim() ?? command;
   const words = text
@@ -146,7 +146,7 @@ function toolsOfServer(name: string, ours: readonly string[]): readonly string[]
   const server = name.replace(/__\*$/, "");
   if (server.length === MCP.length) return undefined;
   const prefix = `${server}__`;
-  // Of `mcp__a__b__c` it cannot be told whether the server is `a` or `a__b`: it is left where it is listed itself.
+  // In `mcp__a__b__c` the server may be `a` or `a__b`: it is allowed only if it is listed itself.
   const tools = ours.filter((each) => each.startsWith(prefix) && !each.slice(prefix.length).includes("__"));
   return tools.length === 0 ? undefined : tools;
 }

@@ -3,9 +3,9 @@ import { quote } from "./quote.ts";
 
 interface FrontMatter {
   readonly values: Readonly<Record<string, unknown>>;
-  /** What follows it, with line ends as "\n" and without blank lines around. */
+  /** The text after it, with line ends as "\n" and without surrounding blank lines. */
   readonly body: string;
-  /** Clauses about what was not as it should be, and was read all the same. */
+  /** Clauses about deviations that were accepted. */
   readonly warnings: readonly string[];
 }
 
@@ -16,13 +16,13 @@ const MAX_CHARACTERS = 16_384;
 
 /**
  * The YAML library recurses once per level, and a stack overflow in it ends the process, so the depth is measured
- * before. Counted in its tokens, two for a list in a list.
+ * first. Counted in its tokens, two for a list in a list.
  */
 const MAX_DEPTH = 24;
 
 const FENCE = /^---[ \t]*$/m;
 
-/** Splits a text that begins with YAML between two lines of "---". Never throws: what is wrong is said in a clause. */
+/** Splits a text that begins with YAML between two lines of "---". Never throws: problems are returned as clauses. */
 export async function readFrontMatter(text: string): Promise<FrontMatterResult> {
   const plain = text.replace(/^\u{feff}?\s*(?=---)/u, "").replaceAll(/\r\n?/g, "\n");
   const first = FENCE.exec(plain);
@@ -41,7 +41,9 @@ export async function readFrontMatter(text: string): Promise<FrontMatterResult> 
 
 type Values = Pick<FrontMatter, "values" | "warnings">;
 
-/** Published front matter is often not quite YAML. What can be read in one way only is read, with a warning. */
+/**
+ * Published front matter is often not quite YAML. If it has only one possible reading it is accepted, with a warning.
+ */
 async function readLoosely(text: string): Promise<Values | { readonly problem: string }> {
   const strict = await readYaml(text);
   if (!("problem" in strict) || strict.syntax !== true) return strict;
@@ -53,7 +55,7 @@ async function readLoosely(text: string): Promise<Values | { readonly problem: s
   return { values: read.values, warnings: [`${strict.problem}; ${how}`] };
 }
 
-/** `syntax`: it is not YAML, where other problems are about YAML that is not read. */
+/** `syntax`: it is not YAML; other problems concern YAML that is not supported. */
 type Problem = { readonly problem: string; readonly syntax?: true };
 
 async function readYaml(text: string): Promise<Values | Problem> {
@@ -72,7 +74,7 @@ async function readYaml(text: string): Promise<Values | Problem> {
     };
   }
   let odd: string | undefined;
-  // Anchors and aliases make much out of little, and tags make objects: plain data needs neither.
+  // Anchors and aliases expand, and tags create objects: plain data needs neither.
   visit(document, {
     Alias: () => void (odd = "aliases"),
     Node: (_, node) => void (odd = oddityOf(node) ?? odd),
@@ -106,7 +108,7 @@ function depthOf(tokens: readonly CST.Token[]): number {
   return deepest;
 }
 
-/** As an editor counts in the file: the front matter begins in its second line. */
+/** Line numbers of the file: the front matter begins in its second line. */
 function placeOf(text: string, offset: number): string {
   const before = text.slice(0, offset).split("\n");
   return `line ${before.length + 1}, column ${(before.at(-1)?.length ?? 0) + 1}`;
@@ -114,25 +116,25 @@ function placeOf(text: string, offset: number): string {
 
 /** A name with a value on the same line, at the left edge. */
 const TOP_LEVEL = /^([A-Za-z][\w-]*)[ \t]*:[ \t]+(\S.*)$/;
-/** Begins a value that YAML reads in its own way; such a value is left as it is. */
+/** The beginning of a value that YAML reads in a special way; such a value is left unchanged. */
 const STRUCTURED = /^[[{|>#]/;
 /** A description that only begins like one of those: `[Beta] Fills forms`, `{{name}} forms`, `> Fills forms`. */
 const LIKE_STRUCTURED = /^(?:\[[^\]]*\]|\{.*\})[ \t]*[^\s#,\]}]|^[|>][ \t]+[^\s#]/;
 const DOUBLE_QUOTED = /^"(?:[^"\\]|\\.)*"[ \t]*(?:#.*)?$/;
 const SINGLE_QUOTED = /^'(?:[^']|'')*'[ \t]*(?:#.*)?$/;
-/** What plain text may not hold or begin with in YAML. */
+/** Characters that plain YAML text may not contain or begin with. */
 const NEEDS_QUOTES = /:(?:\s|$)|^[@`%*]/;
 
 interface Loosened {
   readonly text: string;
-  /** The names whose values were taken as plain text. */
+  /** The names whose values were read as plain text. */
   readonly names: readonly string[];
 }
 
 /**
- * Front matter that is not YAML because of what publishers forget: quotes around a value with a colon in it, quotes
- * inside quotes, tabs before a line. Gives the text with such values quoted. Only quotes are added, so a value can only
- * become plain text. Undefined: nothing of that kind is in it.
+ * Front matter that is invalid YAML because of common omissions: quotes around a value that contains a colon, quotes
+ * inside quotes, tabs before a line. Returns the text with such values quoted. Only quotes are added, so a value can
+ * only become plain text. Undefined: it has none of these problems.
  */
 function quoteValues(yaml: string): Loosened | undefined {
   const lines = yaml.replace(/^[ \t]+/gm, (space) => space.replaceAll("\t", "  ")).split("\n");
@@ -156,7 +158,7 @@ function quoteValues(yaml: string): Loosened | undefined {
   return text === yaml ? undefined : { text, names };
 }
 
-/** The one field that is text and nothing else: no list in it means anything. */
+/** The only field that is always text: no list in it has a meaning. */
 function isDescription(name: string): boolean {
   return name.toLowerCase() === "description";
 }
@@ -173,7 +175,7 @@ function isToQuote(value: string): boolean {
   return NEEDS_QUOTES.test(value);
 }
 
-/** Without the quotes that stand around all of it: `'it's here'`. A list of quoted names keeps its own. */
+/** Without the quotes around the full text: `'it's here'`. A list of quoted names keeps its quotes. */
 function unquoted(value: string): string {
   const [first] = value;
   const isQuoted = (first === '"' || first === "'") && value.length > 1 && value.endsWith(first);

@@ -1,4 +1,4 @@
-/** What runs a script that is not executable itself, by the end of its name. */
+/** The interpreter of a script that is not executable itself, by file name extension. */
 // oxfmt-ignore
 const INTERPRETERS = {
   ".sh":   "bash",
@@ -21,13 +21,13 @@ export interface ScriptFacts {
   /** With "/" between names. */
   readonly path: string;
   readonly executable: boolean;
-  /** Its first bytes, at least `HEAD_BYTES` of them where it has as many. */
+  /** Its first bytes, at least `HEAD_BYTES` of them if it has as many. */
   readonly head: Buffer;
 }
 
 /**
- * A way to execute a script. `itself`: the system can execute it, by the program that its "#!" line names, if any.
- * Otherwise by a program, with arguments before the script. A program is a name on the PATH, or an absolute path.
+ * A way to execute a script. `itself`: the system can execute it, through its "#!" line if it has one. Otherwise a
+ * program, with arguments before the script. A program is a name on the PATH, or an absolute path.
  */
 export interface HowToRun {
   readonly itself: boolean;
@@ -35,16 +35,16 @@ export interface HowToRun {
   readonly args: readonly string[];
 }
 
-/** As much as the kernel reads of a "#!" line. */
+/** The kernel reads this much of a "#!" line. */
 export const HEAD_BYTES = 256;
 
 const ELF = Buffer.from("\x7fELF", "latin1");
 const LINE_OF_INTERPRETER = /^#![ \t]*(\/[^\n]*)/;
 
 /**
- * How a script is executed without a shell in between: by its own "#!" line where it is executable, else by the
- * interpreter of its ending, else by its "#!" line; in this order, as far as the programs are installed. What none of
- * them says is refused with a clause, for a shell would guess.
+ * How a script is executed without a shell: by its own "#!" line if it is executable, else by the interpreter for its
+ * extension, else by its "#!" line; in this order, as far as the programs are installed. A script without any of these
+ * is refused with a clause, because a shell would guess.
  */
 export function waysToRun({ path, executable, head }: ScriptFacts): readonly HowToRun[] | { readonly refusal: string } {
   const line = LINE_OF_INTERPRETER.exec(head.toString("latin1"))?.[1];
@@ -69,7 +69,7 @@ function readLine(line: string): Pick<HowToRun, "program" | "args"> | undefined 
   if (program === undefined || program === "/") return undefined;
   if (!program.endsWith("/env")) return { program, args: rest };
   const [name, ...args] = rest.filter((word, at) => at > 0 || (word !== "-S" && word !== "--split-string"));
-  // Other options and variables of env are for env itself to read.
+  // Other options and variables of env are left to env.
   return name === undefined || /^-|=/.test(name) ? { program, args: rest } : { program: name, args };
 }
 
@@ -80,27 +80,27 @@ function interpreterOf(path: string): string | undefined {
   return Object.hasOwn(INTERPRETERS, ending) ? INTERPRETERS[ending as keyof typeof INTERPRETERS] : undefined;
 }
 
-/** A file of a skill lies where scripts do: in a folder "scripts", at the top or further down. */
+/** A script file of a skill is in a folder "scripts", at the top or deeper. */
 export function isInScripts(path: string): boolean {
   return /(?:^|\/)scripts\//.test(path);
 }
 
-/** Makes a folder a package of Python, and does nothing when it is run. */
+/** Makes a folder a Python package, and does nothing when run. */
 const PACKAGE_FILE = /(?:^|\/)__init__\.py$/;
 const PYTHON = /\.py$/i;
 const TEXT_IN_LINES = /("""|''')[\s\S]*?\1/g;
-/** A module that says itself that it is not to be run. */
+/** A module that declares that it must not be run. */
 const NOT_TO_BE_RUN = /^if __name__ == ["']__main__["']:\s*raise\b.*/m;
 const DEFINITION = /^(?:def|class|async def)\b/m;
-/** At the left edge, what a module of nothing but imports, definitions and values has. */
+/** At the left margin, the only statements of a module with just imports, definitions and values. */
 const OF_MODULES = /^(?:def|class|async def|import|from|@|\)|\]|\}|#|["']|[\w.]+(?:\s*:[^=]+)?\s*=[^=])/;
 
 /** A longer line is judged by its beginning, so that no text takes long. */
 const MAX_LINE = 200;
 
 /**
- * A module that others import: running it would do nothing. Told by its text: it has no `__main__`, and nothing but
- * imports, definitions and values at the left edge. A file that leaves a doubt counts as a program.
+ * A module for import: running it would do nothing. Recognized by its text: it has no `__main__`, and only imports,
+ * definitions and values at the left margin. In doubt a file counts as a program.
  */
 export function isPythonModule(path: string, given: string): boolean {
   if (PACKAGE_FILE.test(path)) return true;

@@ -5,9 +5,9 @@ interface NamedSkill {
 }
 
 /**
- * The skills that a name may mean, the one that it does mean first: a person's own before the project's, in each the
- * name before other names, and then in the order that they were found in. So no workspace takes a name away from a
- * skill of the person's.
+ * The skills that a name may refer to, best match first: the user's own before the project's; within each, the name
+ * before other names; then in the order in which they were found. So no workspace takes a name away from one of the
+ * user's skills.
  */
 export function byPrecedence<T extends NamedSkill>(name: string, skills: readonly T[]): readonly T[] {
   const rankOf = (skill: T): number | undefined => {

@@ -1,15 +1,15 @@
 import { readFrontMatter } from "./front-matter.ts";
 import { quote } from "./quote.ts";
 
-/** A SKILL.md, as the Agent Skills convention has it, or nearly. `warnings`: clauses about where it differs. */
+/** A SKILL.md, in the Agent Skills convention or close to it. `warnings`: clauses about deviations. */
 interface Skill extends SkillNames {
   /** At most 1024 characters. */
   readonly description: string;
-  /** As they are written. Undefined: the skill leaves all tools as they are. Empty: it allows none. */
+  /** As written. Undefined: the skill does not restrict tools. Empty: it allows none. */
   readonly allowed_tools: readonly string[] | undefined;
-  /** Only a person calls for it; it is not offered to the model. */
+  /** Only a person can invoke it; it is not offered to the model. */
   readonly disable_model_invocation: boolean;
-  /** Everything else of the front matter. */
+  /** All other fields of the front matter. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly body: string;
 }
@@ -19,12 +19,12 @@ type ParsedSkill = { readonly skill: Skill } | { readonly problems: readonly [st
 const MAX_DESCRIPTION = 1024;
 const MAX_TOOLS = 200;
 
-/** The fields with a meaning here. Publishers spell them with capitals and underscores too. */
+/** The supported fields. Publishers spell them with capitals and underscores too. */
 const FIELDS: ReadonlySet<string> = new Set(["name", "description", "allowed-tools", "disable-model-invocation"]);
 
 /**
- * Reads a SKILL.md that lies in a folder of this name. Never throws. What leaves a doubt about what the skill is for or
- * allows is a problem, and such a skill is not loaded; all else is a warning.
+ * Reads a SKILL.md in a folder of this name. Never throws. A deviation that leaves doubt about the skill's purpose or
+ * permissions is a problem, and such a skill is not loaded; any other is a warning.
  */
 export async function parseSkill(text: string, folder: string): Promise<ParsedSkill> {
   const read = await readFrontMatter(text);
@@ -99,7 +99,7 @@ const SWITCHES: Readonly<Record<string, boolean>> = {
   off: false,
 };
 
-/** What is neither yes nor no counts as yes: the author who wrote the name meant to keep the skill from the model. */
+/** An invalid value counts as yes: the author who wrote the field meant to keep the skill from the model. */
 function readSwitch(given: unknown, warnings: string[]): boolean {
   if (given === undefined || typeof given === "boolean") return given ?? false;
   const word = textOf(given).toLowerCase();
@@ -108,10 +108,10 @@ function readSwitch(given: unknown, warnings: string[]): boolean {
   return known ?? true;
 }
 
-/** Read as a name, `-Bash` and `all but Bash` would allow what they exclude. */
+/** As names, `-Bash` and `all but Bash` would allow what they exclude. */
 const EXCLUDES = /^[-!~^]\W*\w|^(?:not?|but|except|excluding|exclude|without|never|deny|disallow(?:ed)?):?$/i;
 
-/** Left empty, as in `allowed-tools:`, it allows none: the author who wrote the name meant to restrict. */
+/** Empty, as in `allowed-tools:`, it allows none: the author who wrote the field meant to restrict. */
 function readTools(given: unknown): { readonly names: readonly string[] } | { readonly problem: string } | object {
   if (given === undefined) return {};
   const listed: unknown = given === null ? [] : typeof given === "string" ? [given] : given;
@@ -127,7 +127,7 @@ function readTools(given: unknown): { readonly names: readonly string[] } | { re
   return { names };
 }
 
-/** A number or a boolean as it is written. */
+/** A number or a boolean as written. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
@@ -137,19 +137,19 @@ function kindOf(value: object): string {
 }
 
 const MAX_NAME = 64;
-/** A published name may be this long as another name of the skill. */
+/** Maximum length of a published name that is an alias of the skill. */
 const MAX_ALIAS = 200;
 
 interface SkillNames {
-  /** What it is called by: lower-case letters, digits and single hyphens, at most 64. */
+  /** Its name here: lower-case letters, digits and single hyphens, at most 64. */
   readonly name: string;
-  /** What else finds it: the name as published, and that of its folder, where they differ. */
+  /** Its aliases: the published name and the folder name, if they differ. */
   readonly aliases: readonly string[];
-  /** Clauses about what was not as the convention has it. */
+  /** Clauses about deviations from the convention. */
   readonly warnings: readonly string[];
 }
 
-/** What a skill in a folder of this name is called. Every name and folder gives one. */
+/** The name of a skill in a folder of this name. Every name and folder results in one. */
 function namesOf(given: unknown, folder: string): SkillNames {
   const warnings: string[] = [];
   const published = readName(given, folder, warnings);
@@ -174,7 +174,7 @@ function readName(given: unknown, folder: string, warnings: string[]): string {
   return folder;
 }
 
-/** Undefined where no letter or digit of it is one of ASCII. */
+/** Undefined if it has no ASCII letter or digit. */
 function callable(text: string): string | undefined {
   const plain = text.slice(0, MAX_ALIAS).normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
   const name = plain
@@ -185,7 +185,7 @@ function callable(text: string): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** For a folder without a letter or digit of ASCII: by the numbers of its first letters. */
+/** For a folder without an ASCII letter or digit: from the code points of its first letters. */
 function byLetters(folder: string): string {
   const letters = Array.from(folder.slice(0, 8), (letter) => letter.codePointAt(0)?.toString(16) ?? "");
   return ["skill", ...letters].join("-");
@@ -195,12 +195,12 @@ const SEPARATOR = /[\s,]/;
 /** Around names, and around the list. */
 const QUOTES = /^["'`]+|["'`\]]+$/g;
 const BEGINNING = /^[\s"'`]*\[/;
-/** What stands before each name in a list that is written as text. */
+/** The marker before each name in a list written as text. */
 const BULLET = /^[-*•]$/;
 
 /**
- * The names in a text, with spaces, commas or lines between them, quoted or not. What stands in brackets belongs to the
- * name before it, spaces and commas included: `Bash(git add:*, git commit:*), Read`.
+ * The names in a text, separated by spaces, commas or lines, quoted or not. Text in brackets belongs to the name before
+ * it, including spaces and commas: `Bash(git add:*, git commit:*), Read`.
  */
 export function splitToolNames(text: string): readonly string[] {
   if (text.trim() === "*") return ["*"];
@@ -224,8 +224,8 @@ export function splitToolNames(text: string): readonly string[] {
 const BRACKET = /^[([{<]/;
 
 /**
- * Brackets that stand alone restrict the name before them, whatever is between the two: `Bash (git:*)`. Read as an entry
- * of their own, they would leave that name without its restriction.
+ * Separate brackets restrict the name before them, whatever is in between: `Bash (git:*)`. As an entry of their own,
+ * they would leave that name without its restriction.
  */
 export function joinBrackets(names: readonly string[]): readonly string[] {
   const joined: string[] = [];

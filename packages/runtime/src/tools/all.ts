@@ -20,7 +20,7 @@ import { updateMemory } from "./update-memory.ts";
 import { undo } from "./undo.ts";
 import { write } from "./write.ts";
 
-/** In this order they are offered to a model, as far as the budget of its first request goes. */
+/** The order in which they are offered to a model, as far as the budget of its first request allows. */
 const TOOLS: readonly Tool[] = [
   ls,
   find,
@@ -45,13 +45,13 @@ const TOOLS: readonly Tool[] = [
   undo,
 ];
 
-/** The built-in tools. Their schemas were made beforehand: that takes longer than all the rest of a start. */
+/** The built-in tools. Their schemas are built in advance: that takes longer than the rest of a start. */
 export const BUILT_IN: readonly Tool[] = TOOLS.map((tool) => {
   const made = ARGS_SCHEMAS[tool.name];
   return made === undefined ? tool : Object.defineProperty(tool, "args_schema", { value: made, enumerable: true });
 });
 
-/** Whether a built-in tool has this name, or this alias. */
+/** Whether a built-in tool has this name or alias. */
 export function isBuiltInTool(name: string): boolean {
   return BUILT_IN.some((tool) => tool.name === name || tool.aliases.some((alias) => alias.name === name));
 }

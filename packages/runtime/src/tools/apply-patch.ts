@@ -58,7 +58,7 @@ export const applyPatch = defineTool({
   },
 });
 
-/** Remembered, not state: one call asks for its patch three times. */
+/** A cache: one call uses its patch three times. */
 const patches = new WeakMap<Args, readonly PatchChange[]>();
 
 function patchOf(given: Args): readonly PatchChange[] {
@@ -67,7 +67,7 @@ function patchOf(given: Args): readonly PatchChange[] {
   return patch;
 }
 
-/** A move takes nothing away: what was there is at its new place, so its old place is written, not deleted. */
+/** A move loses nothing: the content is at its new path, so the old path counts as written, not deleted. */
 function touchesOf(change: PatchChange): readonly Touch[] {
   if (change.kind === "delete") return [{ path: change.path, access: "delete" }];
   const touches: Touch[] = [{ path: change.path, access: "write" }];
@@ -95,7 +95,7 @@ async function planChange(change: PatchChange, befores: ReadonlyMap<string, File
   if (change.kind === "delete" && change.chunks.length === 0) return [{ path, remove: true }];
   const { text, bom } = await readEditable(before, "patch");
   if (change.kind === "delete") {
-    applyChange(change, text); // a diff says what it deletes, and that has to be there
+    applyChange(change, text); // a diff states what it deletes, and the file must contain it
     return [{ path, remove: true }];
   }
   const after = applyChange(change, text);

@@ -114,7 +114,7 @@ async function copy(file: OpenedFile, { path, start }: Copying, context: ToolCon
   }
 }
 
-/** Each piece is good until the next is asked for. */
+/** Each piece is valid until the next one is requested. */
 async function* piecesOf(file: OpenedFile, path: string, { signal, progress }: ToolContext): AsyncIterable<Buffer> {
   const into = Buffer.allocUnsafeSlow(CHUNK);
   for (let at = 0; at < file.size;) {

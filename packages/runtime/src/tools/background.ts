@@ -7,7 +7,7 @@ import { startOfCharacter } from "../text/characters.ts";
 import { decodeLeniently } from "../text/encoding.ts";
 import { countFiles, noteOn, stoppedBy, tellChanges } from "./command-output.ts";
 
-/** Longer waits are the model's to repeat: a call that waits for minutes looks like one that hangs. */
+/** For longer waits the model repeats the call: one that waits for minutes looks like one that hangs. */
 const MAX_WAIT_SECONDS = 20;
 
 const idArgument = () => z.string().min(1).describe("The background_id returned by bash");
@@ -48,7 +48,7 @@ function shownFacts(found: BackgroundFacts): Facts {
   };
 }
 
-/** What it changed, in the words that are used for other commands. */
+/** Its changes, described as for other commands. */
 function told({ changes, changes_problem, unprotected }: BackgroundFacts) {
   const unknown = changes_problem === undefined ? "" : `[changed files unknown: ${changes_problem}]\n`;
   const stopped = unprotected === undefined ? "" : `[${makeVisible(stoppedBy(unprotected))}]\n`;
@@ -107,7 +107,7 @@ export const backgroundOutput = defineTool({
   },
 });
 
-/** Whole lines where there are any: what is cut in the middle of a word cannot be told from what it is part of. */
+/** Whole lines if there are any: a part of a word cannot be distinguished from a full one. */
 function firstPage(output: Buffer, bytes: number): Buffer {
   const page = output.subarray(0, bytes);
   const lineEnd = page.lastIndexOf(10);

@@ -8,7 +8,7 @@ import { hintFor, networkHint } from "./command-hints.ts";
 import type { HintedEnd } from "./command-hints.ts";
 import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
 
-/** Spec 2: at most so long, whatever a call asks for. */
+/** Spec 2: the maximum, whatever a call requests. */
 const MAX_SECONDS = 600;
 /** For a command that is being ended. */
 const GRACE_MS = 10_000;
@@ -87,7 +87,7 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
   };
 }
 
-/** As many as a record should name. */
+/** Maximum number of names in a record. */
 const MAX_CONNECTIONS = 1000;
 
 async function startInBackground(given: Args, { processes }: ToolContext): Promise<Output> {
@@ -154,7 +154,7 @@ function failureOf(
 const CHANGES_LATER =
   'Undo this call, then retry with "change_run_later": true (needs approval), or ask the user to run it.';
 
-/** Git goes on without the files that it cannot replace, and `git checkout` even calls that a success. */
+/** Git continues without the files that it cannot replace, and `git checkout` even reports success. */
 const NOT_REPLACED =
   /^(?:error|fatal|warning): unable to (?:unlink old|unlink|create file|write file) '?([^'\n]{1,200}?)'?: (?:Read-only file system|Device or resource busy)$/gm;
 const MAX_NAMED = 5;
@@ -166,7 +166,7 @@ function staleFiles({ stderr }: Pick<TranscriptEnd, "stderr">): string | undefin
   return `${shown.join(", ")}${names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ""}`;
 }
 
-/** The names that other clients use for the same thing. */
+/** Names that other clients use for the same tool. */
 function adaptRunTerminalCmd(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { command, explanation, cwd, directory, timeout, require_user_approval: _, ...rest } = given;
   const workdir = cwd ?? directory;

@@ -4,13 +4,13 @@ import { isFileVersion } from "../contract/versions.ts";
 import { makeVisible } from "../output/visible.ts";
 
 export interface UndoTold {
-  /** Names what cannot be undone. Empty where everything can. */
+  /** Names the changes that cannot be undone. Empty if all can. */
   readonly note: string;
   readonly artifacts: NonNullable<ToolOutput<unknown>["artifacts"]>;
   readonly meta: NonNullable<ToolOutput<unknown>["meta"]>;
 }
 
-/** As many as a record should name; how many there were is told beside. */
+/** Maximum number of names in a record; the total count is given with them. */
 const MAX_FILES = 1000;
 const MAX_NOTES = 20;
 
@@ -19,7 +19,7 @@ interface ChangeTold {
   readonly undo_id: string | undefined;
 }
 
-/** What the result of a call says about the files it changed, and whether that can be undone. */
+/** The result's text about the files that a call changed, and whether that can be undone. */
 export function describeUndo({ files, undo_id }: ChangeTold): UndoTold {
   const lost = files.filter((file) => file.not_kept === true);
   const notes = lost.slice(0, MAX_NOTES).map(({ path, before }) => {

@@ -3,23 +3,23 @@ import type { CommandEnd } from "../contract/processes.ts";
 
 type Printed = Pick<TranscriptEnd, "stdout" | "stderr">;
 
-/** How a command ended, with what it had of the network. */
+/** How a command ended, with its use of the network. */
 export interface HintedEnd extends Pick<CommandEnd, "sandbox" | "packages_closed"> {
-  /** It had the network of the allowlist. */
+  /** It had access to the network allowlist. */
   readonly network: boolean;
   readonly connections?: readonly { readonly host: string; readonly port: number; readonly allowed: boolean }[];
 }
 
 interface HintRow {
   readonly words: RegExp;
-  /** Only where the packages of the workspace are read-only. */
+  /** Set only if the packages of the workspace are read-only. */
   readonly ofPackages?: true;
   readonly hint: string;
 }
 
 /**
- * What programs say when a name cannot be looked up, or no way leads to an address. Not what bundlers say of imports
- * ("could not resolve 'x'"), and not "connection refused": without network only a server of the command's own refuses.
+ * Messages of programs that cannot resolve a name or have no route to an address. Not those of bundlers about imports
+ * ("could not resolve 'x'"), and not "connection refused": without network, only the command's own server refuses.
  */
 const NO_NETWORK = new RegExp(
   [
@@ -45,10 +45,10 @@ const NO_NETWORK = new RegExp(
 const NETWORK_HINT =
   'The sandbox has no network, and the command seems to need one. "network": true allows the addresses on the allowlist ("network": { "allow": [...] } in the configuration); needs approval.';
 
-/** What a command that failed in the sandbox may have run into, by its last words. */
+/** Likely causes of a failure in the sandbox, by the command's last output. */
 const RUN_INTO: readonly HintRow[] = [
   {
-    // Node.js calls it ENOENT where it makes a folder with those above it.
+    // Node.js reports ENOENT when it creates a folder with its parents.
     words:
       /(?:EROFS|read-only file system|ENOENT[^\n]*(?:mkdir|rename|symlink|open))[^\n]*node_modules|node_modules[^\n]*read-only file system|EAI_AGAIN registry\.(?:npmjs|yarnpkg)\./i,
     ofPackages: true,
@@ -65,17 +65,17 @@ const RUN_INTO: readonly HintRow[] = [
   },
 ];
 
-/** The last words tell why a command failed; what stands further up may be about something else. */
+/** The last lines say why a command failed; earlier lines may be about something else. */
 const LAST_CHARACTERS = 4096;
 
-/** For a command that failed. Undefined where nothing is known about why. */
+/** For a command that failed. Undefined if the cause is unknown. */
 export function hintFor(end: HintedEnd, printed: Printed): string | undefined {
   if (end.sandbox === "none") return undefined;
   if (end.network) return refusedHint(end) ?? firstHint(end, printed, (row) => row.words !== NO_NETWORK);
   return firstHint(end, printed, () => true);
 }
 
-/** For a command that ran out of time: it may have waited for a network that it does not have. */
+/** For a command that timed out: it may have waited for network access that it does not have. */
 export function networkHint(end: HintedEnd, printed: Printed): string | undefined {
   if (end.sandbox === "none") return undefined;
   return end.network ? refusedHint(end) : firstHint(end, printed, (row) => row.words === NO_NETWORK);
@@ -93,7 +93,7 @@ function firstHint(
 
 const MAX_NAMED = 5;
 
-/** What a command with the network asked for that is not on the allowlist. */
+/** The hosts that a command with network access requested and that are not on the allowlist. */
 function refusedHint({ connections = [] }: HintedEnd): string | undefined {
   const refused = connections.filter(({ allowed }) => !allowed);
   const names = [...new Set(refused.map(({ host, port }) => JSON.stringify(isUsual(port) ? host : `${host}:${port}`)))];

@@ -5,20 +5,20 @@ import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
 
-/** As many as a record should name; how many there were is told beside. */
+/** Maximum number of names in a record; the total count is given with them. */
 const MAX_FILES = 1000;
 const MAX_NOTES = 20;
 const LINE_END = 10;
 
-/** A command that prints nothing for this long has its last word shown, such as a question that waits. */
+/** After this long without output, the last word is shown too, such as a prompt that waits for input. */
 const PAUSE_MS = 250;
 const STREAMS: readonly OutputStream[] = ["stdout", "stderr"];
 
 type OnOutput = (stream: OutputStream, piece: Buffer) => void;
 
 /**
- * Writes a command's output to its transcript, followed by notes on what it changed. `run` gets the sink for the output;
- * the part that is safe to show immediately goes to `progress`.
+ * Writes a command's output to its transcript, followed by notes on what it changed. `run` gets the sink for the
+ * output; the part that is safe to show immediately goes to `progress`.
  */
 export async function keepOutput<End extends { readonly changes: CommandChanges }>(
   { openTranscript, progress }: Pick<ToolContext, "openTranscript" | "progress">,
@@ -72,7 +72,7 @@ export function presentCommand({ command, changes, printed, failure }: Presented
   };
 }
 
-/** What was set aside is told to the person too: it may have been theirs. */
+/** The person is also told what was set aside: it may have been their file. */
 export async function tellSetAside(changes: CommandChanges, { display }: Pick<ToolContext, "display">): Promise<void> {
   const { taken_back, taken_back_more = 0, set_aside_id } = changes;
   if (taken_back.length === 0) return;
@@ -88,7 +88,7 @@ export async function tellSetAside(changes: CommandChanges, { display }: Pick<To
   });
 }
 
-/** What a result names of the files that a command changed. */
+/** The result's fields about the files that a command changed. */
 export function tellChanges(changes: CommandChanges) {
   const { files, undo_id } = changes;
   const count = countFiles(changes);
@@ -107,7 +107,7 @@ export function tellChanges(changes: CommandChanges) {
 
 const CHANGES = { added: "added", deleted: "removed" } as const;
 
-/** Of the files that are named: those that are new, or gone. */
+/** Among the named files: the new and the deleted ones. */
 function named(
   what: keyof typeof CHANGES,
   files: CommandChanges["files"],
@@ -116,12 +116,12 @@ function named(
   return paths.length === 0 ? {} : { [what]: paths.map(({ path }) => path) };
 }
 
-/** How many files a command changed, also those that are not named. */
+/** How many files a command changed, including those that are not named. */
 export function countFiles({ files, files_more = 0 }: CommandChanges): number {
   return files.length + files_more;
 }
 
-/** One line each: what was reverted, what cannot be undone, what was not checked, and who else may have changed it. */
+/** One line each: reverted changes, changes that cannot be undone, unchecked paths, and possible changes by others. */
 export function noteOn(changes: CommandChanges, isBackground = false): string {
   const { files, files_more = 0, taken_back, taken_back_more = 0, left_out, left_out_more } = changes;
   const { untracked = [] } = changes;
@@ -147,7 +147,7 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
   return notes.map((note) => `[${makeVisible(note)}]\n`).join("");
 }
 
-/** Why the runtime stopped a command: what happened to a path that the command must not reach. */
+/** Why the runtime stopped a command: what happened to a protected path. */
 export function stoppedBy(unprotected: string): string {
   return `stopped: "${unprotected}" was created or replaced while the command ran, and the sandbox could no longer protect it`;
 }

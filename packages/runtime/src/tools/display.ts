@@ -23,7 +23,7 @@ export const display = defineTool({
   returns,
   aliases: [{ name: "message_user", adapt: adaptMessage }],
   ...SHOWS_MESSAGE,
-  idempotent: true, // a call that is made again under its id sends nothing twice
+  idempotent: true, // a repeated call with the same id sends nothing twice
   search_hint: "show tell message user progress status",
 
   async execute(given, { display: show }) {
@@ -39,7 +39,7 @@ export const display = defineTool({
   },
 });
 
-/** The names that other clients use for the same thing. */
+/** Names that other clients use for the same tool. */
 function adaptMessage(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { message, text, ...rest } = given;
   const content = message ?? text;

@@ -89,15 +89,15 @@ function queryOf(given: Args, after: string | undefined, limit: number): NamesQu
 interface Page {
   readonly entries: { readonly path: string; readonly kind: EntryKind }[];
   readonly text: string;
-  /** Where to go on, if there is more. */
+  /** The position to continue from, if there is more. */
   readonly next: string | undefined;
-  /** The limit of bytes ended it. */
+  /** The byte limit ended it. */
   readonly isCut: boolean;
 }
 
 const MARKS: Readonly<Record<EntryKind, string>> = { directory: "/", link: "@", file: "", other: "" };
 
-/** As many entries as the limit of bytes leaves room for. */
+/** As many entries as fit into the byte limit. */
 function layOut(found: FoundNames, { path }: Args, { limits }: ToolContext): Page {
   const pathOf = pathIn(path);
   const entries: Page["entries"] = [];
@@ -116,14 +116,14 @@ function layOut(found: FoundNames, { path }: Args, { limits }: ToolContext): Pag
   return { entries, text, next: found.next, isCut: false };
 }
 
-/** What a cursor is good for: this list and no other. */
+/** The cursor is bound to this list. */
 function boundTo({ cursor: _cursor, limit: _limit, ...rest }: Args): unknown {
   return ["find", rest];
 }
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** Callers of these names expect files, what changed last first, and patterns that may begin anywhere. */
+/** Callers of these names expect files, last changed first, and patterns that match anywhere. */
 function adaptGlobFileSearch({ glob_pattern, target_directory, ...rest }: Given): Record<string, unknown> {
   return {
     type: "file",

@@ -7,7 +7,7 @@ interface PageOptions {
   readonly limit: number;
   readonly limits: OutputLimits;
   readonly context: number;
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   readonly after: LinePlace | undefined;
   readonly pathOf: (line: FoundLine) => string;
 }
@@ -20,7 +20,7 @@ interface GrepData {
 
 const FILES = { one: "file with a match", many: "files with a match" } as const;
 
-/** A page of results in the making. Its first piece always goes in, whatever the limits: no page is empty. */
+/** A page of results under construction. Its first item always fits, whatever the limits, so no page is empty. */
 export abstract class GrepPage {
   protected readonly options: PageOptions;
   readonly unit: { readonly one: string; readonly many: string } = FILES;
@@ -37,13 +37,13 @@ export abstract class GrepPage {
 
   abstract readonly data: GrepData;
 
-  /** Adds what was found, or gives false where the page is full: then there is more, and it is not on it. */
+  /** Adds a result, or returns false if the page is full: then there are more results. */
   abstract add(line: FoundLine): boolean;
 
   /** Matches or files on it. */
   abstract get count(): number;
 
-  /** There is nothing more to add. False where something did not fit after all. */
+  /** Call when there are no more results. False if something did not fit. */
   finish(): boolean {
     return true;
   }
@@ -61,7 +61,7 @@ export abstract class GrepPage {
     return this.#full;
   }
 
-  /** Whether there are as many matches or files on it as may be. */
+  /** Whether the page has its maximum number of matches or files. */
   protected isAtLimit(): boolean {
     const { limit, limits } = this.options;
     if (this.count < limit) return false;
@@ -114,7 +114,7 @@ class LinesPage extends GrepPage {
     return line <= this.#lastMatch.line + this.options.context;
   }
 
-  /** Also right at the beginning of a page, so that pages put together are the whole. */
+  /** Also at the beginning of a page, so that the concatenated pages are the complete text. */
   #isAfterGap({ key, line }: FoundLine): boolean {
     if (this.options.context === 0 || this.last === undefined) return false;
     return this.last.key !== key || this.last.line + 1 !== line;

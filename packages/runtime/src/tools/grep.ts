@@ -46,7 +46,7 @@ const returns = () =>
     matches: z.array(z.strictObject({ path: z.string(), line: z.int(), text: z.string() })),
     files: z.array(z.string()).optional(),
     counts: z.array(z.strictObject({ path: z.string(), count: z.int() })).optional(),
-    /** The search ran to its end: there is nothing after this page. */
+    /** The search is complete: there is nothing after this page. */
     complete: z.boolean(),
     summary: z.string(),
   });
@@ -126,7 +126,7 @@ function queryOf(given: Args, after: LinePlace | undefined, complaints: string[]
   };
 }
 
-/** A glob that cannot be read is the caller's to fix. */
+/** An invalid glob is the caller's to fix. */
 export function filterOf(pattern: string, field: string): NameFilter {
   try {
     const { matches } = compileGlob(pattern);
@@ -136,7 +136,7 @@ export function filterOf(pattern: string, field: string): NameFilter {
   }
 }
 
-/** A path below the searched one, as the caller can use it again. */
+/** A path below the searched one, usable in another call. */
 export function pathIn(searched: string): (found: Pick<FoundLine, "path">) => string {
   const folder = searched.replace(/^(?:\.\/+)+(?=.)/, "").replace(/(?<=.)\/+$/, "");
   if (folder === ".") return ({ path }) => path;
@@ -149,7 +149,7 @@ function summaryOf({ count, unit }: GrepPage, isComplete: boolean): string {
   return isComplete ? many : `${many} on this page; more follow`;
 }
 
-/** What a cursor is good for: this search and no other. */
+/** The cursor is bound to this search. */
 function boundTo({ cursor: _cursor, limit: _limit, head_limit: _head, ...rest }: Args): unknown {
   return ["grep", rest];
 }

@@ -1,4 +1,4 @@
-/** What tools declare that only look. */
+/** Declaration of tools that only read. */
 export const LOOKS = {
   side_effects: ["none"],
   risk: "low",

@@ -65,7 +65,7 @@ interface Row {
 
 interface Page {
   readonly entries: readonly Row[];
-  /** The last entry shown, where there are more after it. */
+  /** The last entry shown, if there are more after it. */
   readonly last?: Place;
   readonly full?: "limit" | "lines" | "bytes";
   readonly hidden: number;
@@ -143,12 +143,12 @@ function skipper(patterns: readonly string[]): (path: string) => boolean {
   return (path) => globs.some((glob) => glob.matches(path));
 }
 
-/** What a cursor is good for: this listing and no other. */
+/** The cursor is bound to this listing. */
 function boundTo({ path, recursive, ignore_globs = [], all }: Args): unknown {
   return ["ls", path, recursive, ignore_globs, all];
 }
 
-/** The names that other clients use for the same thing. */
+/** Names that other clients use for the same tool. */
 function adaptListDir(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { target_directory, dir_path, relative_workspace_path, ignore, ...rest } = given;
   const path = target_directory ?? dir_path ?? relative_workspace_path;

@@ -1,4 +1,4 @@
-/** What a tool declares that only shows something to the user: nothing is read or changed, and it can be shown again. */
+/** Declaration of tools that only show something to the user: nothing is read or changed, and it can be shown again. */
 export const SHOWS_MESSAGE = {
   required_permissions: [],
   side_effects: ["message"],

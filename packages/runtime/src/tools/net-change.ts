@@ -1,7 +1,7 @@
 import type { RestoreItem, UndoRecord } from "../contract/undo.ts";
 import { isSameContent } from "../contract/versions.ts";
 
-/** What a row of changes did to each path, taken together. Records come newest first. */
+/** The combined effect of a series of changes on each path. Records come newest first. */
 export function netOf(records: readonly UndoRecord[]): readonly RestoreItem[] {
   const byPlace = new Map<string, RestoreItem>();
   for (const { files } of records) {

@@ -10,7 +10,7 @@ const FORMATS = ["text", "markdown", "raw"] as const;
 
 const DEFAULT_BYTES = 1_048_576;
 const MAX_BYTES = 10_485_760;
-/** Shorter than the time of a call, so that the reason is told by who knows it. */
+/** Shorter than the timeout of a call, so that the network layer reports the reason. */
 const TIMEOUT_MS = 25_000;
 
 const args = () =>
@@ -115,7 +115,7 @@ async function show(response: NetworkResponse, wanted: Args["format"], signal: A
   const format = wanted ?? (isHtml(media_type) ? "markdown" : "raw");
   if (format === "raw" || !isHtml(media_type))
     return { text, media_type, charset, format: "raw", truncated: false, notes: [] };
-  const { convertHtml } = await import("../text/html-to-markdown.ts"); // a page is seldom asked for
+  const { convertHtml } = await import("../text/html-to-markdown.ts"); // pages are seldom requested
   const converted = await convertHtml(text, { base: url, to: format, signal });
   const notes = converted.truncated ? ["The page is too long to convert; its end was truncated"] : [];
   return { text: converted.text, media_type, charset, format, truncated: converted.truncated, notes };
@@ -129,7 +129,7 @@ function notesOn({ url, status, status_text, redirects, truncated }: NetworkResp
   return notes;
 }
 
-/** The names that other clients use for the same thing. */
+/** Names that other clients use for the same tool. */
 function adaptFetch({
   max_length,
   raw,

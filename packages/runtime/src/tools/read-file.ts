@@ -4,14 +4,14 @@ const PATHS = ["target_file", "file_path", "filePath", "absolute_path", "filenam
 const FIRST_LINES = ["start_line_one_indexed", "start_line_one_indexed_inclusive", "start_line"] as const;
 const LAST_LINES = ["end_line_one_indexed_inclusive", "end_line_one_indexed", "end_line"] as const;
 const WHOLE = ["should_read_entire_file", "read_entire_file"] as const;
-/** What callers say to people, and not to the tool. */
+/** Fields that callers address to people, not to the tool. */
 const SAID = ["explanation"] as const;
 
 const TAKEN: ReadonlySet<string> = new Set([...PATHS, ...FIRST_LINES, ...LAST_LINES, ...WHOLE, ...SAID]);
 
-/** The arguments that other clients send with `read_file`. What cannot be right is left for the schema to refuse. */
+/** The arguments that other clients send with `read_file`. Invalid values are left for the schema to reject. */
 export function adaptReadFile(given: Given): Record<string, unknown> {
-  // Some clients have to name every argument, and say null for those that they leave out.
+  // Some clients must send every argument, with null for those that they omit.
   const rest = Object.fromEntries(Object.entries(given).filter(([name, value]) => !TAKEN.has(name) && value !== null));
   const path = valueOf(given, PATHS);
   const named = path === undefined ? rest : { path, ...rest };

@@ -9,7 +9,7 @@ import { readExactly } from "./survey-file.ts";
 import type { Place } from "./survey-file.ts";
 
 const LINE_FEED = 0x0a;
-/** So far a page looks beyond its ends, to see where characters begin and end. */
+/** A page reads this far beyond its ends, to find where characters begin and end. */
 const LOOK_BEHIND = 3;
 const LOOK_AHEAD = 4;
 
@@ -19,7 +19,7 @@ export interface PageRequest {
   readonly bom: boolean;
   readonly limit?: number | undefined;
   readonly limit_bytes?: number | undefined;
-  /** All of the file, where it is in memory. */
+  /** The entire file, if it is in memory. */
   readonly whole?: Buffer;
 }
 
@@ -34,10 +34,10 @@ export interface Page {
   readonly bom: boolean;
   readonly truncated_lines: boolean;
   readonly truncated_bytes: boolean;
-  /** Where the page after it begins, where there is one. */
+  /** Where the next page begins, if there is one. */
   readonly next: Place | undefined;
   readonly notes: readonly string[];
-  /** What stands before and after it, as far as a secret may reach that is cut by the page. */
+  /** The text before and after it, as far as a secret cut by the page may extend. */
   readonly around?: { readonly before: string; readonly after: string };
 }
 
@@ -45,8 +45,8 @@ export interface Page {
 const SECRET_BYTES = 16_384;
 
 /**
- * A page of text from a place on. A place inside a character is moved to its beginning, a byte order mark is passed.
- * Where bytes are asked for, its end stays where it was asked to be, so that spans side by side miss nothing.
+ * A page of text from a position on. A position inside a character moves to its beginning; a byte order mark is
+ * skipped. For byte ranges the end stays as requested, so that adjacent ranges miss nothing.
  */
 export async function readPage(file: OpenedFile, request: PageRequest, limits: OutputLimits): Promise<Page> {
   const asked = sizeOf(request, limits);
@@ -97,7 +97,7 @@ function longLine(line: number | null): string {
   return `${line === null ? "This line" : `Line ${line}`} is longer than a page and continues on the next one`;
 }
 
-/** Bytes that the caller asked for are given as asked; where our own limit ends the page, it ends after a line. */
+/** Bytes are returned as requested; if our own limit ends the page, it ends after a line. */
 function sizeOf({ limit, limit_bytes }: PageRequest, limits: OutputLimits): PageSize {
   return {
     lines: Math.min(limit ?? limits.lines, limits.lines),
@@ -106,7 +106,7 @@ function sizeOf({ limit, limit_bytes }: PageRequest, limits: OutputLimits): Page
   };
 }
 
-/** The bytes from the place on, as many as a page can need, and how far the place was moved. */
+/** The bytes from the position on, as many as a page can need, and how far the position moved. */
 async function readFrom(
   file: OpenedFile,
   { path, place, bom, whole }: PageRequest,
@@ -128,13 +128,13 @@ interface Fitted {
   readonly shrunk: boolean;
 }
 
-/** Replacement marks are longer than the bytes that they stand for: a page that grew over the limit is cut once more. */
+/** Replacement characters are longer than the bytes they replace: a page that grew over the limit is cut again. */
 function fit(bytes: Buffer, size: PageSize, limits: OutputLimits): Fitted {
   const cut = cutPage(bytes, size);
   const decoded = decodeLeniently(bytes.subarray(0, cut.length));
   const grown = decoded.valid ? 0 : Buffer.byteLength(decoded.text) - cut.length;
   if (cut.length + grown <= limits.bytes || grown === 0) return { cut, ...decoded, shrunk: false };
-  // No beginning of it grows by more than the whole did, and no byte grows to more than three.
+  // No prefix grows by more than the entire text did, and no byte grows to more than three.
   const safe = Math.max(limits.bytes - grown, Math.floor(limits.bytes / 3), 1);
   const smaller = cutPage(bytes, { ...size, bytes: Math.min(safe, cut.length - 1) });
   return { cut: smaller, ...decodeLeniently(bytes.subarray(0, smaller.length)), shrunk: true };

@@ -51,7 +51,7 @@ export const readSkill = defineTool({
   returns,
   required_permissions: [],
   ...LOOKS,
-  concurrency_safe: false, // what is called after it is limited by it
+  concurrency_safe: false, // it limits the calls after it
   search_hint: "skill instructions guide how to reference file asset",
 
   async execute(given, context) {
@@ -85,7 +85,7 @@ function describe({ name, source, digest, scripts, files, folder, skill_md, allo
   };
 }
 
-/** Paged like `read`; images and binary files are named. A cursor is bound to the skill and the path. */
+/** Pages like `read`; images and binary files are only named. A cursor is bound to the skill and the path. */
 async function readFile(given: Args & { readonly path: string }, context: ToolContext) {
   const { skill, path, file } = await context.skills.openFile(referenceOf(given), given.path);
   const { offset, limit, cursor } = given;

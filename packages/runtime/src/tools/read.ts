@@ -121,7 +121,7 @@ async function readFirst(file: OpenedFile, given: Args, context: ToolContext): P
   return present(given, { file, page, survey: { sha256, total_lines }, from: start, context });
 }
 
-/** The next page, at the price of that page: what the first one found out is in the cursor. */
+/** The next page, at the cost of that page alone: the cursor has the facts found by the first one. */
 async function readOn(file: OpenedFile, given: Args & { cursor: string }, context: ToolContext): Promise<Output> {
   const { path } = given;
   const position = positionSchema().parse(context.cursors.open(given.cursor, boundTo(given)));
@@ -150,7 +150,7 @@ const positionSchema = () =>
     from: startSchema(),
   });
 
-/** What a cursor is good for. Pages may differ in length, so limits are not part of it. */
+/** A cursor is bound to these. Pages may differ in length, so limits are not part of it. */
 function boundTo({ path }: Args): unknown {
   return ["read", path];
 }
@@ -160,7 +160,7 @@ function startOf({ offset, offset_bytes, limit_bytes }: Args): Start {
   return limit_bytes === undefined ? { line: offset ?? 1 } : { byte: offset ?? 0 };
 }
 
-/** Callers repeat the arguments of the first page beside the cursor; an offset that is another one contradicts it. */
+/** Callers repeat the first page's arguments next to the cursor; a different offset contradicts it. */
 function refuseOtherStart(given: Args, from: Start): void {
   const { path, offset, offset_bytes } = given;
   if (offset === undefined && offset_bytes === undefined) return;

@@ -9,7 +9,7 @@ import { ToolError } from "../protocol/errors.ts";
 import { networkHint } from "./command-hints.ts";
 import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
 
-/** As the system can take them with room to spare: it allows 128 KB for one argument, and 2 MB with the environment. */
+/** Well below the limits of the system: 128 KB for one argument, and 2 MB including the environment. */
 // oxfmt-ignore
 const LIMITS = {
   args:      256,
@@ -98,7 +98,7 @@ export const runScript = defineTool({
   permission_class: "bash",
   audit_operation: "execute",
   runs_script: (given) => ({ skill: referenceOf(given), script: scriptNameOf(given) }),
-  deadline_ms: MAX_SECONDS * 1000 + 30_000, // it is copied first, and ended by its own limit
+  deadline_ms: MAX_SECONDS * 1000 + 30_000, // it is copied first, and then ended by its own limit
   search_hint: "run execute skill script program",
 
   async execute(given, { skills, processes, openTranscript, progress, display }) {
@@ -122,7 +122,7 @@ function referenceOf({ skill }: Args): SkillReference {
   return typeof skill === "string" ? { name: skill } : skill;
 }
 
-/** The schema lets exactly one of them through. */
+/** The schema allows exactly one of them. */
 function scriptNameOf({ relative_path = "", module }: Args): ScriptName {
   return module === undefined ? { path: relative_path } : { module };
 }
@@ -140,7 +140,7 @@ function present(ended: Ended): ToolOutput<Data> {
   const { skill, script } = ended.script;
   const { exit_code, signal, ended_by, sandbox, changes } = end;
   const { name, source, digest } = skill;
-  // The hash is in the record with it: it tells which content ran, whatever the file holds by then.
+  // The record includes the hash, which identifies the content that ran, whatever the file contains later.
   const { module } = ended.script;
   const shown = module === undefined ? `${name}/${script.path}` : `${name}: python3 -m ${module}`;
   const command = `${describeCommand(shown, given.args)} # sha256:${script.sha256}`;
@@ -182,7 +182,7 @@ function failureOf({ timeout_seconds, script: { skill, script }, end, printed }:
   return new ToolError("ExitNonZero", `${what} ${how}`, { exit_code, signal, ...hinted(hint) });
 }
 
-/** A script cannot be given the network: what it needs is fetched before. */
+/** Scripts never get network access: anything they need must be fetched before. */
 function hinted(hint: string | undefined): { readonly hint?: string } {
   if (hint === undefined) return {};
   return {
@@ -192,7 +192,7 @@ function hinted(hint: string | undefined): { readonly hint?: string } {
 
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
-/** As a shell would have to be given it, so that people can read where one argument ends. */
+/** Quoted as for a shell, so that people can see where each argument ends. */
 function describeCommand(program: string, list: readonly string[]): string {
   const words = list.map((word) => (PLAIN_WORD.test(word) ? word : `'${makeVisible(word).replaceAll("'", "'\\''")}'`));
   return [program, ...words].join(" ");

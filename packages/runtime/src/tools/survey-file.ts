@@ -6,30 +6,30 @@ import { countLineFeeds, endOfLines } from "../text/lines.ts";
 
 const LINE_FEED = 0x0a;
 const CHUNK = 256 * 1024;
-/** What is read and hashed at a stretch before others get their turn: some milliseconds. */
+/** Bytes to read and hash before other work gets a turn: some milliseconds. */
 const CHUNKS_A_TURN = 16;
 const CHUNKS_A_REPORT = 256;
-/** Above this a file is neither hashed nor counted: at some seconds for it, a page would take too long. */
+/** Above this a file is neither hashed nor counted: it would take seconds, too long for a page. */
 const MAX_SURVEYED = 4 * 1024 ** 3;
 
-/** Where a reader wants to begin. */
+/** The requested start. */
 export type Start = { readonly line: number } | { readonly byte: number };
 
 export interface Place {
   readonly at: number;
-  /** The line that this byte is in, from 1; null where the lines before it were not counted. */
+  /** The line of this byte, from 1; null if the lines before it were not counted. */
   readonly line: number | null;
 }
 
 export interface Survey {
-  /** Of the whole file. Null above `MAX_SURVEYED`. */
+  /** For the entire file. Null above `MAX_SURVEYED`. */
   readonly sha256: string | null;
   readonly total_lines: number | null;
-  /** Undefined where the file ends before the line that was wanted. */
+  /** Undefined if the file ends before the requested line. */
   readonly place: Place | undefined;
 }
 
-/** The same for a file that is in memory as a whole. */
+/** The same for a file that is completely in memory. */
 export function surveyBytes(bytes: Uint8Array, start: Start): Survey {
   const isEmpty = bytes.length === BOM_BYTES && startsWithBom(bytes);
   return {
@@ -40,8 +40,8 @@ export function surveyBytes(bytes: Uint8Array, start: Start): Survey {
 }
 
 /**
- * Hashes a file, counts its lines and finds the place to begin at, all in one pass and in the memory of one chunk. A
- * file that is too large for that is read only as far as it takes to find the place.
+ * Hashes a file, counts its lines and finds the start position in one pass, with one chunk in memory. A file that is
+ * too large for that is read only up to the start position.
  */
 export async function surveyFile(
   file: OpenedFile,
@@ -59,7 +59,7 @@ export async function surveyFile(
   for (let at = 0; at < file.size;) {
     const chunk = await readExactly(file, { path, at, length: Math.min(CHUNK, file.size - at), into });
     const feedsAfter = feeds + countLineFeeds(chunk);
-    // Looking for a line in a chunk takes longer than counting its lines: only the one that it begins in is looked at.
+    // Finding a line in a chunk takes longer than counting its lines, so only the chunk that contains it is searched.
     if ("byte" in start || start.line - 1 <= feedsAfter) place ??= placeIn(chunk, start, { at, feeds });
     if (!whole && place !== undefined) return { sha256: null, total_lines: null, place };
     if (whole) digest.update(chunk);
@@ -87,7 +87,7 @@ export async function readExactly(file: OpenedFile, { path, at, length, into }: 
   throw new ToolError("Stale", `Cannot read "${path}": it was truncated while being read`, { path });
 }
 
-/** The wanted place, if it is in a chunk that begins at `before.at`, after `before.feeds` line feeds. */
+/** The requested position, if it is in a chunk that begins at `before.at`, after `before.feeds` line feeds. */
 function placeIn(chunk: Uint8Array, start: Start, before: { at: number; feeds: number }): Place | undefined {
   if ("byte" in start) {
     const within = start.byte - before.at;

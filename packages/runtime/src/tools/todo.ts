@@ -22,7 +22,7 @@ export const todo = defineTool({
   args,
   returns,
   ...SHOWS_MESSAGE,
-  idempotent: true, // the same list, the same steps done
+  idempotent: true, // the same list with the same completed steps
   search_hint: "todo list plan steps tick progress",
 
   async execute({ set, tick = [] }, { todo: list }) {

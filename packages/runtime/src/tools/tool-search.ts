@@ -19,7 +19,7 @@ const returns = () =>
     ),
   });
 
-/** A host that sends only some of the tools to its model offers this one beside them. */
+/** A host that sends only some of the tools to its model also offers this one. */
 export const toolSearch = defineTool({
   name: "tool_search",
   version: "1.0.0",
@@ -44,7 +44,7 @@ export const toolSearch = defineTool({
   },
 });
 
-/** The tools that a search found, by the arguments of its call: the same whenever it is asked. */
+/** The tools that a search found, by the arguments of its call: the result is always the same. */
 export function toolsFoundBy(
   call: { readonly name: string; readonly arguments: unknown },
   tools: readonly OfferedTool[],
@@ -54,14 +54,14 @@ export function toolsFoundBy(
   return given.success ? findTools(given.data as Given, tools).map(({ name }) => name) : [];
 }
 
-/** The tool that finds others, among those in force. */
+/** The tool that finds others among those in force. */
 export function isToolSearch({ name }: { readonly name: string }): boolean {
   return name === toolSearch.name;
 }
 
 type Given = z.output<ReturnType<typeof args>>;
 
-/** The best first; those that have nothing of the query are left out. */
+/** Best match first; tools that match nothing of the query are omitted. */
 function findTools({ query, limit = DEFAULT_FOUND }: Given, tools: readonly OfferedTool[]): readonly OfferedTool[] {
   const wanted = new Set(wordsOf(query));
   return tools
@@ -73,7 +73,7 @@ function findTools({ query, limit = DEFAULT_FOUND }: Given, tools: readonly Offe
     .map(({ tool }) => tool);
 }
 
-/** How much a word says that is found there. */
+/** The weight of a word, by the field it occurs in. */
 // oxfmt-ignore
 const WEIGHTS = { whole_name: 100, name: 10, hint: 5, description: 2 } as const;
 
@@ -94,7 +94,7 @@ function countIn(text: string, wanted: ReadonlySet<string>): number {
   return new Set(wordsOf(text).filter((word) => wanted.has(word))).size;
 }
 
-/** Too common to tell one tool from another. */
+/** Too common to distinguish tools. */
 const COMMON: ReadonlySet<string> = new Set(
   "a an and for from in is it of on or that the this to tool tools with".split(" "),
 );

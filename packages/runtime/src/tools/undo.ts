@@ -65,7 +65,7 @@ export const undo = defineTool({
 
 const NOTHING: Restored = { files: [], undo_id: undefined };
 
-/** Content that was known to be lost when the change was made makes the undo fail. */
+/** If content was already lost when the change was made, the undo fails. */
 function lostOf(records: readonly UndoRecord[], restored: number): ToolError | undefined {
   const lost = records.flatMap((record) => record.lost ?? []);
   if (lost.length === 0) return undefined;
@@ -104,7 +104,7 @@ function nameOf({ path, from, to }: RestoreItem): string {
   return (to ?? from)?.kind === "folder" && !path.endsWith("/") ? `${path}/` : path;
 }
 
-/** As many of each as a result should name; the text has all of them, and is stored where it is too long. */
+/** Maximum number of each in a result; the text has all of them, and is stored if it is too long. */
 const MAX_NAMED = 1000;
 
 function shorten({ restored, removed, unchanged }: Sorted) {

@@ -39,7 +39,7 @@ const args = () =>
 type Args = z.output<ReturnType<typeof args>>;
 type Field = Exclude<keyof Args, "action">;
 
-/** What each action has to be told, and what it may be. */
+/** The required and allowed arguments of each action. */
 // oxfmt-ignore
 const FIELDS = {
   create: { needs: ["title", "knowledge_to_store"], takes: [] },
@@ -132,7 +132,7 @@ const HANDLERS = {
   },
 } as const satisfies Record<Action, (given: Args, context: Context) => Promise<Output>>;
 
-/** What a cursor is good for. */
+/** A cursor is bound to these. */
 const BOUND_TO = ["update_memory", "list"];
 const placeSchema = () => z.strictObject({ id: z.string(), created_at: z.number() });
 
@@ -179,7 +179,7 @@ function found(entries: readonly MemoryEntry[], { more, none, next }: Finding): 
   };
 }
 
-/** As many as can be shown at once, and one at least. */
+/** As many as fit, and at least one. */
 function fitting(
   { entries, more }: { readonly entries: readonly MemoryEntry[]; readonly more: boolean },
   limit_bytes: number,
@@ -217,7 +217,7 @@ const entrySchema = () =>
   });
 const undoSchema = () => z.strictObject({ before: entrySchema().nullable(), after: entrySchema().nullable() });
 
-/** What changed since then is not lost. */
+/** Later changes are not lost. */
 async function takeBack({ before, after }: Undo, memory: MemoryKeeper): Promise<void> {
   const id = before?.id ?? after?.id ?? "";
   const now = (await memory.get(id)) ?? null;

@@ -1,7 +1,7 @@
 import type { Entry, EntryKind, Listing, ToolFiles } from "../contract/context.ts";
 import { ToolError } from "../protocol/errors.ts";
 
-/** An entry's place in the order of the walk, to go on after it. */
+/** An entry's position in the order of the walk, to continue after it. */
 export interface Place {
   readonly keys: readonly string[];
   /** It is a folder whose own entries come next. */
@@ -20,12 +20,12 @@ export interface WalkOptions {
   readonly show_sensitive: boolean;
   readonly skip: (path: string) => boolean;
   readonly start: Place | undefined;
-  /** How many entries will be looked at, as far as is known. */
+  /** The expected number of entries, as far as it is known. */
   readonly page: number;
   readonly onUnreadable: (error: ToolError) => void;
 }
 
-/** Entries of one folder that are held at a time. A folder with more is looked through again for the next ones. */
+/** Entries of one folder in memory at a time. A larger folder is read again for the next ones. */
 const BATCH = 4096;
 
 interface Frame {
@@ -39,7 +39,7 @@ interface Frame {
 
 /**
  * A folder's entries in path order, each folder's own right after it. Memory grows with the depth, not with the number
- * of entries. Folders that vanish, move or cannot be read on the way are reported and skipped.
+ * of entries. Folders that vanish, move or cannot be read meanwhile are reported and skipped.
  */
 export async function* walk(
   files: ToolFiles,
@@ -67,7 +67,7 @@ function newFrame(keys: readonly string[], names: readonly string[], after: stri
   return { keys, names, after, entries: [], next: 0, more: true };
 }
 
-/** One frame for each folder on the way to where the page before ended. */
+/** One frame for each folder on the path to where the previous page ended. */
 function startFrames(start: Place | undefined): Frame[] {
   if (start === undefined) return [newFrame([], [], undefined)];
   const names = start.keys.map((key) => Buffer.from(key, "latin1").toString("utf8"));
@@ -76,7 +76,7 @@ function startFrames(start: Place | undefined): Frame[] {
   return frames;
 }
 
-/** Gets the frame's next entries and gives the number of those that are kept back. */
+/** Reads the frame's next entries and returns the number of withheld ones. */
 async function refill(frame: Frame, files: ToolFiles, options: WalkOptions): Promise<number> {
   const first = frame.after === undefined;
   const listing = await listOrSkip(frame, files, options);

@@ -74,7 +74,7 @@ interface Planned {
   readonly change: FileChange;
   readonly bytes_written: number;
   readonly created: boolean;
-  /** What the file is if nothing has to change. */
+  /** The result if nothing has to change. */
   readonly same: { readonly size: number; readonly sha256: string };
 }
 
@@ -94,14 +94,14 @@ async function planWrite({ path, content, mode, if_sha256 }: Args, before: FileB
   return { change: { path, append }, bytes_written: append.length, created: false, same };
 }
 
-/** A byte order mark belongs at the top of a file only, and lines that are added end as the others do. */
+/** A byte order mark belongs only at the top of a file, and added lines end like the existing ones. */
 async function fitToEnd(content: string, before: FileBefore): Promise<string> {
   const text = content.startsWith("\uFEFF") ? content.slice(1) : content;
   if (!text.includes("\n") || text.includes("\r")) return text;
   return (await endsLinesWithCrLf(before)) ? text.replaceAll("\n", "\r\n") : text;
 }
 
-/** How far back the line ends of a file are looked at. */
+/** How far back line ends of a file are examined. */
 const TAIL_BYTES = 65_536;
 
 async function endsLinesWithCrLf(before: FileBefore): Promise<boolean> {
@@ -110,7 +110,7 @@ async function endsLinesWithCrLf(before: FileBefore): Promise<boolean> {
   return lines > 0 && tail.split("\r\n").length - 1 === lines;
 }
 
-/** The names that other clients use for the same thing. */
+/** Names that other clients use for the same tool. */
 function adaptWriteFile(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { file_path, target_file, contents, text, ...rest } = given;
   const path = file_path ?? target_file;
