@@ -37,6 +37,8 @@ export { boundList, boundText } from "./protocol/bounds.ts";
 export type { ErrorClass } from "./protocol/errors.ts";
 export { faultReason } from "./protocol/program-fault.ts";
 export { makeId, makeTraceId } from "./protocol/ids.ts";
+export { pause, pauseUntilAborted } from "./protocol/pause.ts";
+export { inSingleQuotes, quoteForShell } from "./protocol/shell-quote.ts";
 export { REDACTION_MARKER } from "./protocol/marker.ts";
 export { isStorageRef } from "./protocol/storage-ref.ts";
 export { canonicalJson } from "./protocol/canonical.ts";

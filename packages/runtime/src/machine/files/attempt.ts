@@ -15,7 +15,8 @@ import type { Packed } from "./pack.ts";
 import { changedFileOf, stage } from "./stage.ts";
 import type { Staged } from "./stage.ts";
 import { Syncs } from "../system/syncs.ts";
-import { inOurWords, isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { inOurWords, isSystemError } from "../system/system-error.ts";
 import { Target } from "../system/target.ts";
 import type { UndoObjects } from "./undo-objects.ts";
 

@@ -3,7 +3,8 @@ import { ToolError } from "../../protocol/errors.ts";
 import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
 import type { OpenFolders } from "../system/folders.ts";
 import type { Staged } from "./stage.ts";
-import { asToolError, isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { asToolError, isSystemError } from "../system/system-error.ts";
 
 /** A staged file with the backup to restore if another file of the same change fails. */
 export interface Committing extends Staged {

@@ -18,14 +18,15 @@ import { ChangeLogs } from "./change-log.ts";
 import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
 import { leaveLocks } from "../system/lock-files.ts";
 import { PathLocks } from "../system/path-locks.ts";
-import { pause } from "../system/pause.ts";
+import { pause } from "../../protocol/pause.ts";
 import { recordChange } from "./record-change.ts";
 import type { OthersChange, Recorded, RecordRequest } from "./record-change.ts";
 import { recoverChanges } from "./recover.ts";
 import { restore } from "./restore.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
 import { Syncs } from "../system/syncs.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { takeBack } from "./take-back.ts";
 import type { Intruder, TakenBack, TakeBackOptions } from "./take-back.ts";
 import { openKept } from "./kept-reader.ts";
@@ -196,7 +197,7 @@ async function tryToChange(parts: ChangeParts, request: ChangeRequest, wish: Wis
           error,
         );
       }
-      await pause(2 ** tries, request.signal);
+      await pause(2 ** tries, { signal: request.signal });
     }
   }
 }

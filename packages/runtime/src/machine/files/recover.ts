@@ -12,7 +12,7 @@ import { openKept } from "./kept-reader.ts";
 import { leaveLocks, ownerOf, takeAway, tryLockAnew, unlock } from "../system/lock-files.ts";
 import { readPacked } from "./pack.ts";
 import type { Packed } from "./pack.ts";
-import { pause } from "../system/pause.ts";
+import { pause } from "../../protocol/pause.ts";
 import { lifeOf } from "../system/process-owner.ts";
 import { putInOrder } from "./put-in-order.ts";
 import { stateFolders } from "../system/state-folders.ts";
@@ -100,7 +100,7 @@ async function recoverLog(name: string, place: RecoveryPlace): Promise<Recovered
         unlock(lock);
       }
     }
-    await pause(PAUSE_MS, new AbortController().signal);
+    await pause(PAUSE_MS);
   }
   return undefined;
 }

@@ -11,7 +11,8 @@ import type { KeyFolders } from "../system/key-folders.ts";
 import { giveTo, removeNew } from "../system/new-files.ts";
 import { findPartner, isToStandAlone } from "./restore-links.ts";
 import { Syncs } from "../system/syncs.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { isFileVersion, isSameContent } from "../../contract/versions.ts";
 
 /** One path that differs from its old state. */

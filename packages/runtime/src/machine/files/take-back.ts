@@ -5,7 +5,8 @@ import type { ChangeLogs } from "./change-log.ts";
 import type { KeptContents } from "../tree/kept-contents.ts";
 import { FolderToRead } from "../tree/read-entry.ts";
 import { giveTo, removeNew } from "../system/new-files.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import type { Facts, TreeEntry } from "../tree/tree-entry.ts";
 
 /** A path that a command created or changed although that needs approval. */

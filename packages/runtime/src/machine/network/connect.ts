@@ -8,6 +8,7 @@ import type { Target } from "../../policy/check-address.ts";
 import { parseAddress } from "../../policy/addresses.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { asNetworkError } from "./network-error.ts";
+import { unlessAborted } from "../../protocol/pause.ts";
 
 /** All addresses of a name, as text. */
 type Resolver = (host: string) => Promise<readonly string[]>;
@@ -49,7 +50,7 @@ export async function connectChecked(target: Target, options: ConnectOptions): P
 /** Where the target leads to. Throws `NetworkDenied` where that is a place that is never reached. */
 export async function checkAddresses(target: Target, options: ConnectOptions): Promise<readonly string[]> {
   const { signal, resolve = resolveBySystem } = options;
-  const addresses = await abortable(checkedAddresses(target, resolve), signal);
+  const addresses = await unlessAborted(checkedAddresses(target, resolve), signal);
   signal.throwIfAborted();
   return addresses;
 }
@@ -148,19 +149,6 @@ async function untilEvent(
     throw error;
   } finally {
     socket.off("error", onError).off("close", onClose).off(event, resolve);
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-/** A resolver cannot be called off; its answer is left behind. */
-async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
     signal.removeEventListener("abort", onAbort);
   }
 }

@@ -13,6 +13,7 @@ import type { Marked } from "./marks.ts";
 import { isAlive, sessionOf, signalProcess, treeOf } from "./process-tree.ts";
 import { StartComplaint } from "./start-complaint.ts";
 import { watch } from "./watchdog.ts";
+import { pause } from "../../protocol/pause.ts";
 
 /** From asking the processes to end to ending them. */
 const GRACE_MS = 1_000;
@@ -264,9 +265,9 @@ async function endOf(child: ChildProcess, outputs: readonly (Readable | null)[],
   const end = await new Promise<RawEnd>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
   const until = performance.now() + GONE_MS;
   tree.isGone();
-  await Promise.race([closed, pause(DRAIN_MS)]);
+  await Promise.race([closed, pause(DRAIN_MS, { unref: true })]);
   for (let wait_ms = 1; !tree.isGone() && performance.now() < until; wait_ms = Math.min(2 * wait_ms, 50)) {
-    await pause(wait_ms);
+    await pause(wait_ms, { unref: true });
   }
   for (const output of outputs) output?.destroy();
   return end;
@@ -277,10 +278,6 @@ async function closeOf(output: Readable | null): Promise<void> {
     if (output === null) resolve();
     else output.once("close", resolve).once("error", () => resolve()); // what was read by then is all there is
   });
-}
-
-async function pause(ms: number): Promise<void> {
-  await new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 }
 
 /** A sandbox tells a signal as shells do, by a number above 128. */

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import { takeAway, tryLock, unlock } from "./lock-files.ts";
-import { pause, unlessAborted } from "./pause.ts";
+import { pause, unlessAborted } from "../../protocol/pause.ts";
 import { stateFolders } from "./state-folders.ts";
 
 export interface PathLocksOptions {
@@ -67,7 +67,7 @@ export class PathLocks {
         await this.#recover();
         takeAway(file, holder.owner);
       }
-      await pause(pauseMs, signal);
+      await pause(pauseMs, { signal });
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
   }

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { writeWhole } from "../system/bytes.ts";
 import { ownProcess } from "../system/process-owner.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 
 export interface Span {
   readonly at: number;

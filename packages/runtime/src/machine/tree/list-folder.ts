@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { systemPath } from "../system/keys.ts";
-import { reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
 import { isTemporaryName } from "../system/temporary-name.ts";
 import { joinKey } from "./tree-entry.ts";
 import { FOLDER_BYTES } from "./tree-limits.ts";

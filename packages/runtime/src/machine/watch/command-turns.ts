@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, write
 import { join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
 import { tryLockAnew, unlock } from "../system/lock-files.ts";
-import { pause } from "../system/pause.ts";
+import { pause } from "../../protocol/pause.ts";
 import { lifeOf, ownProcess } from "../system/process-owner.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
@@ -132,7 +132,7 @@ async function waitForTurn(state_dir: string, signal: AbortSignal): Promise<stri
   const until = performance.now() + WAIT_MS;
   while (!tryLockAnew(lock)) {
     if (performance.now() > until) return undefined;
-    await pause(PAUSE_MS, signal);
+    await pause(PAUSE_MS, { signal });
   }
   return lock;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Hash } from "node:crypto";
 import { decodeKey } from "../system/keys.ts";
-import { reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
 import { pathFor } from "../../paths/inside.ts";
 import { childrenIn, statsOf } from "../tree/list-folder.ts";
 import { joinKey } from "../tree/tree-entry.ts";

@@ -18,7 +18,7 @@ import type { TreeOptions } from "./look-options.ts";
 import { meetFile } from "./meet-file.ts";
 import { FolderToRead, readSmall } from "../tree/read-entry.ts";
 import { rulesOf } from "../tree/read-rules.ts";
-import { reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
 import { areSame, factsOf, folderEntry, isYoungAt, joinKey } from "../tree/tree-entry.ts";
 import type { Facts, Place, TreeEntry, TreeFolder, TreeLook } from "../tree/tree-entry.ts";
 import { AFTER_FACTOR, FOLDER_BYTES, HOLD_FACTOR } from "../tree/tree-limits.ts";

@@ -3,7 +3,7 @@ import { ToolError } from "../../protocol/errors.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { CONTENT_GONE, MAX_LOST } from "../files/record-change.ts";
 import type { OthersChange, Recorded, RecordRequest } from "../files/record-change.ts";
-import { reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
 import type { Described } from "./describe-changes.ts";
 
 type Changer = Pick<FileChanger, "record">;

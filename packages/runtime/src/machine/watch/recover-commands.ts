@@ -6,10 +6,11 @@ import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { tryLockAnew, unlock } from "../system/lock-files.ts";
-import { pause } from "../system/pause.ts";
+import { pause } from "../../protocol/pause.ts";
 import { lifeOf } from "../system/process-owner.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { GitTrees } from "../git/git-trees.ts";
 import { folderOf, keyOf, nameOf } from "../system/keys.ts";
 import { findKilled } from "./command-turns.ts";
@@ -61,7 +62,7 @@ async function recoverOnce(killed: KilledCommand, options: RecoverOptions): Prom
         unlock(lock);
       }
     }
-    await pause(PAUSE_MS, new AbortController().signal);
+    await pause(PAUSE_MS);
   }
 }
 
