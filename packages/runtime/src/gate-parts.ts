@@ -107,7 +107,7 @@ function handleParts({
       files: createToolFiles({
         ...handles,
         workspace,
-        changer: onPlanned === undefined ? changer : changer.previewing(onPlanned),
+        loadChanger: async () => (onPlanned === undefined ? await changer.load() : changer.previewing(onPlanned)),
       }),
       search: createLazySearch({ ...handles, workspace }),
       processes: commands.forCall(handles),

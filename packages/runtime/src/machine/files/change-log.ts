@@ -31,20 +31,21 @@ export type Outcome = "done" | "failed" | "left";
 export type LogLine =
   | { readonly folder: string } // may contain temporary files of this log
   | { readonly making: readonly string[]; readonly undo_id: string }
-  | {
-      readonly change: UndoRecord;
-      readonly staged: readonly StagedFacts[];
-      readonly packed?: readonly Packed[];
-      /** Set for an undo: if interrupted, it is completed instead of rolled back. */
-      readonly restoring?: true;
-    }
-  /** A change made by another process, recorded afterwards in one line, so that it never looks interrupted. */
-  | (DoneLine & { readonly staged: readonly []; readonly packed: readonly Packed[] })
+  | ChangeLine
+  | (ChangeLine & DoneLine)
   | { readonly put_back: string; readonly undo_id: string; readonly inode: string }
   | { readonly ended: string; readonly outcome: Outcome };
 
-interface DoneLine {
+export interface ChangeLine {
   readonly change: UndoRecord;
+  readonly staged: readonly StagedFacts[];
+  readonly packed?: readonly Packed[];
+  /** Set for an undo: if interrupted, it is completed instead of rolled back. */
+  readonly restoring?: true;
+}
+
+/** A change made by another process, recorded afterwards in one line, so that it never looks interrupted. */
+interface DoneLine {
   readonly ended: string;
   readonly outcome: "done";
 }
@@ -127,10 +128,19 @@ export class ChangeLog {
     this.#write(line);
   }
 
-  /** Appends a change made by another process, with the positions of its old contents in the pack. */
-  appendDone(change: UndoRecord, packed: readonly Packed[]): void {
-    this.append({ change, staged: [], packed, ended: change.undo_id, outcome: "done" });
-    this.#keepsSomething = true;
+  /**
+   * Appends a change. Resolves when the line, the packed contents that it refers to, and all that `syncs` collected are
+   * durable.
+   */
+  async store(line: ChangeLine | (ChangeLine & DoneLine), syncs: Syncs): Promise<void> {
+    const { packed = [] } = line;
+    this.append(line);
+    if ("ended" in line) this.#keepsSomething = true;
+    this.pack.refer(packed);
+    this.pack.addTo(syncs, packed);
+    this.addTo(syncs);
+    await syncs.run();
+    this.pack.markSynced(packed);
   }
 
   /** All or nothing: a line written in part because the disk is full is truncated again. */

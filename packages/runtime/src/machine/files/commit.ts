@@ -16,7 +16,7 @@ export interface Committing extends Staged {
  * Puts all files in place, or none. Synchronous from the last check to the last file, to keep the window for changes by
  * other processes as short as possible. Throws `ChangedMeanwhile` if another process did change a file.
  */
-export function commit(files: readonly Committing[], folders: OpenFolders): void {
+export function commitFiles(files: readonly Committing[], folders: OpenFolders): void {
   const [first] = files;
   if (first === undefined) return;
   if (!folders.areInPlace(new Set(files.map(({ target }) => target.folder))))

@@ -11,16 +11,17 @@ import type {
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
-import type { ChangeParts, ChangeRequest } from "./attempt.ts";
-import { changeOnce, declaredFor } from "./change-once.ts";
-import type { Plan, Wish } from "./change-once.ts";
+import { ChangeAttempt } from "./change-attempt.ts";
+import type { ChangeParts, ChangeRequest } from "./change-attempt.ts";
+import { findDeclaredTouch } from "./change-plan.ts";
+import type { ChangePlan } from "./change-plan.ts";
 import { ChangeLogs } from "./change-log.ts";
 import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
 import { leaveLocks } from "../system/lock-files.ts";
 import { PathLocks } from "../system/path-locks.ts";
 import { pause } from "../../protocol/pause.ts";
-import { recordChange } from "./record-change.ts";
-import type { OthersChange, Recorded, RecordRequest } from "./record-change.ts";
+import { recordExternalChanges } from "./external-changes.ts";
+import type { ExternalChange, RecordedChanges, RecordRequest } from "./external-changes.ts";
 import { recoverChanges } from "./recover.ts";
 import { restore } from "./restore.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
@@ -46,10 +47,10 @@ export interface FileChangerOptions {
  * Changes files for all calls of a runtime. The caller runs `recoverChanges` before the first change, and closes it.
  */
 export interface FileChanger extends UndoKeeper {
-  /** See `ToolFiles.change`. */
-  change(request: ChangeRequest, paths: readonly string[], plan: Plan): Promise<Changed>;
+  /** Locks the paths, runs the plan and applies it; again if another process changed them. See `ToolFiles.change`. */
+  applyPlan(request: ChangeRequest, paths: readonly string[], plan: ChangePlan): Promise<Changed>;
   /** Records file changes made by another process, so that they can be undone like our own. */
-  record(request: RecordRequest, changes: readonly OthersChange[]): Promise<Recorded>;
+  record(request: RecordRequest, changes: readonly ExternalChange[]): Promise<RecordedChanges>;
   /** Restores or removes entries changed without the required approval. A failure is reported per entry, not thrown. */
   takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]>;
   /** Notifies of each file before and after it changes, until the returned function is called. */
@@ -96,11 +97,21 @@ class Changer implements FileChanger {
     this.undoLog = createUndoLog(state_dir, objects);
   }
 
-  async change(request: ChangeRequest, paths: readonly string[], plan: Plan): Promise<Changed> {
+  async applyPlan(request: ChangeRequest, paths: readonly string[], plan: ChangePlan): Promise<Changed> {
     return await this.#track(async () => {
-      const wanted = paths.map((path) => declaredFor(path, request.touches));
-      const reals = wanted.map(({ real }) => real);
-      return await this.#holding(reals, request.signal, () => tryToChange(this.#parts, request, { wanted, plan }));
+      const touches = paths.map((path) => findDeclaredTouch(path, request.touches));
+      const reals = touches.map(({ real }) => real);
+      return await this.#holding(reals, request.signal, async () => {
+        for (let tries = 1; ; tries++) {
+          try {
+            return await new ChangeAttempt(this.#parts, request).run(touches, plan);
+          } catch (error) {
+            if (!(error instanceof ChangedMeanwhile)) throw error;
+            if (tries >= MAX_TRIES) throw staleAfter(tries, error);
+            await pause(2 ** tries, { signal: request.signal });
+          }
+        }
+      });
     });
   }
 
@@ -115,8 +126,8 @@ class Changer implements FileChanger {
     return await this.#track(() => keepRevert(this.#parts, kept));
   }
 
-  async record(request: RecordRequest, changes: readonly OthersChange[]): Promise<Recorded> {
-    return await this.#track(() => recordChange(this.#parts, request, changes));
+  async record(request: RecordRequest, changes: readonly ExternalChange[]): Promise<RecordedChanges> {
+    return await this.#track(() => recordExternalChanges(this.#parts, request, changes));
   }
 
   async takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]> {
@@ -183,23 +194,9 @@ function stateTrouble(error: unknown, state_dir: string): ToolError {
   );
 }
 
-async function tryToChange(parts: ChangeParts, request: ChangeRequest, wish: Wish): Promise<Changed> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await changeOnce(parts, request, wish);
-    } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error;
-      if (tries >= MAX_TRIES) {
-        throw new ToolError(
-          "Stale",
-          `Cannot change "${error.path}": another process changed it during each of ${tries} attempts`,
-          { path: error.path },
-          error,
-        );
-      }
-      await pause(2 ** tries, { signal: request.signal });
-    }
-  }
+function staleAfter(tries: number, error: ChangedMeanwhile): ToolError {
+  const message = `Cannot change "${error.path}": another process changed it during each of ${tries} attempts`;
+  return new ToolError("Stale", message, { path: error.path }, error);
 }
 
 /** Resolves when the data is durable. */

@@ -16,7 +16,8 @@ import type { Doing } from "../system/system-error.ts";
 export interface FilesOptions {
   readonly run_id: string;
   readonly tool_call_id: string;
-  readonly changer: Pick<FileChanger, "change">;
+  /** Loads the changer, at the first change of the call. */
+  readonly loadChanger: () => Promise<Pick<FileChanger, "applyPlan">>;
   /** The paths this call may access, with the real paths that were checked. */
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;
@@ -81,7 +82,7 @@ export function createToolFiles(options: FilesOptions): ToolFiles {
       }
     },
 
-    change: (paths, plan) => options.changer.change(options, paths, plan),
+    change: async (paths, plan) => await (await options.loadChanger()).applyPlan(options, paths, plan),
   };
 }
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { closeSync } from "node:fs";
 import { ToolError } from "../../protocol/errors.ts";
-import type { ChangeParts } from "./attempt.ts";
+import type { ChangeParts } from "./change-attempt.ts";
 import { readSpan } from "../system/bytes.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { openReadable } from "./entry-state.ts";

@@ -86,7 +86,7 @@ function changeProgram(root: string, state_dir: string): string {
       { path: "sub", content: Buffer.from("new sub") },
     ];
     try {
-      await changer.change(request, paths, plan);
+      await changer.applyPlan(request, paths, plan);
     } catch ({ code, message }) {
       console.log(JSON.stringify({ code, message }));
     }
@@ -242,7 +242,7 @@ test("killed at any time, many times, three files never mix generations", async 
     await recoverChanges(state_dir, ANYWHERE);
     const changer = createFileChanger({ state_dir, clock: Date.now, workspace: ANYWHERE });
     for (;;) {
-      const { files } = await changer.change(request, paths, async (before) => {
+      const { files } = await changer.applyPlan(request, paths, async (before) => {
         const contents = await Promise.all(before.map(async (each) => String(await each.read())));
         if (new Set(contents).size !== 1) throw new Error("mixed: " + contents);
         const content = Buffer.from(String(Number(contents[0]) + 1));
@@ -338,7 +338,7 @@ test("a change of a live process is not touched; when the process dies, a caller
     signal: new AbortController().signal,
     recorded: async () => {},
   };
-  const waiting = changer.change(request, ["sub"], async ([sub]) => [
+  const waiting = changer.applyPlan(request, ["sub"], async ([sub]) => [
     { path: "sub", content: Buffer.from(`${String(await sub?.read())}, mine`) },
   ]);
   child.kill("SIGKILL");

@@ -5,7 +5,7 @@ import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { closedPath, isUnsound, parseLines, parseLogName } from "./change-log.ts";
-import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
+import type { ChangeLine, LogLine, Outcome } from "./change-log.ts";
 import { finishRestore } from "./finish-restore.ts";
 import { procPath } from "../system/handle.ts";
 import { openKept } from "./kept-reader.ts";
@@ -113,12 +113,6 @@ function isLeftBehind(path: string): boolean {
   if (stats === undefined || life === "gone") return stats !== undefined;
   const ageMs = Date.now() - stats.mtimeMs;
   return ageMs > UNSEEN_IDLE_MS || (ageMs > UNSEEN_UNFINISHED_MS && readState(path).unfinished.length > 0);
-}
-
-interface ChangeLine {
-  readonly change: UndoRecord;
-  readonly staged: readonly StagedFacts[];
-  readonly restoring?: true;
 }
 
 interface LogState {

@@ -4,7 +4,7 @@ import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
 import { keyOf } from "../system/keys.ts";
-import type { ChangeParts } from "./attempt.ts";
+import type { ChangeParts } from "./change-attempt.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { EntryState } from "./entry-state.ts";
 import { stateOf } from "./entry-state.ts";
@@ -199,12 +199,7 @@ async function record(
     );
     // The id is made after the log's id: see `findRecords`.
     const change = { undo_id: makeId("undo", now), run_id, tool_call_id, ts: new Date(now).toISOString(), files };
-    log.append({ change, staged: [], packed, restoring: true });
-    log.pack.told(packed);
-    log.pack.addTo(syncs, packed);
-    log.addTo(syncs);
-    await syncs.run();
-    log.pack.synced(packed);
+    await log.store({ change, staged: [], packed, restoring: true }, syncs);
     await request.recorded();
     return change;
   } finally {

@@ -541,7 +541,7 @@ test("a file that another call changes meanwhile is that call's, also one that r
     const workspace = { roots: [root], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
     const { signal } = new AbortController();
     const call = { run_id: "run_2", tool_call_id: "call_2", workspace, signal, recorded: () => Promise.resolve() };
-    await changer.change({ ...call, touches: [touch] }, [path], () =>
+    await changer.applyPlan({ ...call, touches: [touch] }, [path], () =>
       Promise.resolve([{ path, content: Buffer.from(content) }]),
     );
   };
@@ -610,7 +610,7 @@ test("changes of other calls while a background process runs belong to them, als
       signal,
       recorded: () => Promise.resolve(),
     };
-    await changer.change({ ...call, touches: [touch] }, [path], () => Promise.resolve([{ path, ...change }]));
+    await changer.applyPlan({ ...call, touches: [touch] }, [path], () => Promise.resolve([{ path, ...change }]));
   };
   await edit("a.txt", { content: Buffer.from("written") });
   await edit("b.txt", { content: Buffer.from("written") });

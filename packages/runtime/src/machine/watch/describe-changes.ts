@@ -10,7 +10,7 @@ import { findHardLinks, linkedTo } from "./hard-links.ts";
 import { identityHash } from "../files/entry-state.ts";
 import type { KeptContents } from "../tree/kept-contents.ts";
 import { closedBefore } from "./moved-files.ts";
-import type { OthersChange } from "../files/record-change.ts";
+import type { ExternalChange } from "../files/external-changes.ts";
 import { holdSame } from "../tree/tree-entry.ts";
 import type { TreeEntry, TreeLook } from "../tree/tree-entry.ts";
 import type { TreeLimits } from "../tree/tree-limits.ts";
@@ -33,7 +33,7 @@ interface DescribeOptions {
 export interface Described {
   readonly change: CommandChange;
   /** The change to record for undo; undefined where it cannot be undone. */
-  readonly undo: OthersChange | undefined;
+  readonly undo: ExternalChange | undefined;
   /** False for parent folders of other changes: they are undone with them. */
   readonly isListed: boolean;
 }
@@ -91,7 +91,7 @@ function undoOf(
   { key, before, after }: Difference,
   { path, real }: { readonly path: string; readonly real: string },
   { contents, names }: { readonly contents: KeptContents; readonly names: ReturnType<typeof findNames> },
-): OthersChange {
+): ExternalChange {
   const bytes = keyOf(real) === key ? {} : { key };
   // Content that was never read has no hash yet: it gets one when it is recorded.
   const isUnread = before?.git !== undefined && before.sha256 === undefined;
@@ -103,7 +103,7 @@ function undoOf(
   };
 }
 
-function contentOf({ sha256, git, size }: TreeEntry, contents: KeptContents): ReturnType<OthersChange["content"]> {
+function contentOf({ sha256, git, size }: TreeEntry, contents: KeptContents): ReturnType<ExternalChange["content"]> {
   const kept = sha256 === undefined ? undefined : contents.read(sha256);
   if (kept !== undefined || git === undefined) return kept;
   return "oid" in git ? git.store.readBlob(git.oid, size) : git.store.readHeld(git.name, size);

@@ -1,7 +1,7 @@
 import { isInside, pathFor } from "../../paths/inside.ts";
 import { findLaterPlace, isInertKey, isInPackages, judgeSensitivity, runsLater } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import type { OthersChange } from "../files/record-change.ts";
+import type { ExternalChange } from "../files/external-changes.ts";
 import { isNamed } from "../sandbox/named-places.ts";
 import { decodeKey, folderOf, keyOf } from "../system/keys.ts";
 import type { WatchRequest } from "./command-changes.ts";
@@ -94,7 +94,7 @@ export function setAsideOf(
   { key, before, after }: Intruder,
   cwd: string,
   contents: Pick<KeptContents, "read">,
-): readonly OthersChange[] {
+): readonly ExternalChange[] {
   if (after.place === "sensitive" || after.kind === "directory") return [];
   if (after.kind === "file" && after.sha256 === undefined) return [];
   const real = decodeKey(key);

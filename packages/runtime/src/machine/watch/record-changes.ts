@@ -1,8 +1,8 @@
 import type { CommandChanges } from "../../contract/command-changes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { FileChanger } from "../files/file-changer.ts";
-import { CONTENT_GONE, MAX_LOST } from "../files/record-change.ts";
-import type { OthersChange, Recorded, RecordRequest } from "../files/record-change.ts";
+import { CONTENT_GONE, MAX_LOST } from "../files/external-changes.ts";
+import type { ExternalChange, RecordedChanges, RecordRequest } from "../files/external-changes.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
 import type { Described } from "./describe-changes.ts";
 
@@ -47,8 +47,8 @@ export async function recordChanges(
 export async function tryToRecord(
   changer: Changer,
   request: RecordRequest,
-  undos: readonly OthersChange[],
-): Promise<Recorded & { readonly problem?: string }> {
+  undos: readonly ExternalChange[],
+): Promise<RecordedChanges & { readonly problem?: string }> {
   if (undos.length === 0 && request.lost === undefined) return { undo_id: undefined, files: [], same: [] };
   try {
     return await changer.record(request, undos);

@@ -1,7 +1,7 @@
 import type { CommandChanges } from "../../contract/command-changes.ts";
 import { pathFor, isInside } from "../../paths/inside.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import type { RecordRequest } from "../files/record-change.ts";
+import type { RecordRequest } from "../files/external-changes.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import type { TakenBack, Intruder } from "../files/take-back.ts";
 import { decodeKey, keyOf } from "../system/keys.ts";

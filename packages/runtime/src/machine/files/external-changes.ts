@@ -2,14 +2,14 @@ import { hash } from "node:crypto";
 import { closeSync } from "node:fs";
 import type { ChangedEntry, FileVersion, UndoRecord } from "../../contract/undo.ts";
 import { makeId } from "../../protocol/ids.ts";
-import type { ChangeParts } from "./attempt.ts";
+import type { ChangeParts } from "./change-attempt.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { PACKED_BYTES } from "./pack.ts";
 import type { Packed } from "./pack.ts";
 import { Syncs } from "../system/syncs.ts";
 import { isFileVersion, isSameVersion } from "../../contract/versions.ts";
 
-export interface Recorded {
+export interface RecordedChanges {
   /** Undefined if nothing could be recorded. */
   readonly undo_id: string | undefined;
   /** Files that can be undone, because their old content was available. */
@@ -27,7 +27,7 @@ export interface RecordRequest extends Pick<UndoRecord, "lost" | "lost_more" | "
 type OldContent = Buffer | { readonly bytes: Buffer } | { readonly fd: number; readonly sha256: string };
 
 /** A file change made by another process, with the old content. */
-export interface OthersChange {
+export interface ExternalChange {
   readonly file: ChangedEntry;
   /**
    * Called once, when the content is stored. The content matches the hash of `file.before`, if that is not empty.
@@ -42,11 +42,11 @@ const MAX_WAITING = 128;
 const TURN_MS = 8;
 
 /** Resolves when the record is durable. */
-export async function recordChange(
+export async function recordExternalChanges(
   { logs, objects, clock }: ChangeParts,
   request: RecordRequest,
-  changes: readonly OthersChange[],
-): Promise<Recorded> {
+  changes: readonly ExternalChange[],
+): Promise<RecordedChanges> {
   const log = logs.enter();
   const syncs = new Syncs();
   const packed = new Map<string, Packed>();
@@ -69,13 +69,8 @@ export async function recordChange(
     if (files.length === 0 && (lost.lost ?? request.lost) === undefined) return { undo_id: undefined, files, same };
     const now = clock();
     const undo_id = makeId("undo", now); // made after the log's id: see `findRecords`
-    const places = [...packed.values()];
-    log.appendDone({ undo_id, ...request, ...lost, ts: new Date(now).toISOString(), files }, places);
-    log.pack.told(places);
-    log.pack.addTo(syncs, places);
-    log.addTo(syncs);
-    await syncs.run();
-    log.pack.synced(places);
+    const change = { undo_id, ...request, ...lost, ts: new Date(now).toISOString(), files };
+    await log.store({ change, staged: [], packed: [...packed.values()], ended: undo_id, outcome: "done" }, syncs);
     return { undo_id, files, same };
   } finally {
     syncs.close();
@@ -103,7 +98,7 @@ interface Keeping {
 
 /** Stores the old content. "same" if nothing changed after all; undefined if the old content is lost. */
 async function keepContent(
-  { file, content }: OthersChange,
+  { file, content }: ExternalChange,
   { log, objects, syncs, packed }: Keeping,
 ): Promise<ChangedEntry | "same" | undefined> {
   const { before } = file;

@@ -8,7 +8,9 @@ import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
 import type { ChangeLog, ChangeLogs } from "./change-log.ts";
 import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
-import { commit, HalfDone } from "./commit.ts";
+import { asBefore, checkPlan } from "./change-plan.ts";
+import type { ChangePlan } from "./change-plan.ts";
+import { commitFiles, HalfDone } from "./commit.ts";
 import type { Committing } from "./commit.ts";
 import { OpenFolders } from "../system/folders.ts";
 import type { Packed } from "./pack.ts";
@@ -44,9 +46,10 @@ export interface ChangeRequest {
 const MAX_WAITING = 128;
 
 /**
- * One attempt at a change in steps: examine, stage, finish. An unfinished attempt is cleaned up; it is always closed.
+ * One attempt at a change whose paths are locked: examine, plan, stage, record, sync, commit. A failure before the
+ * commit leaves the files unchanged and no temporary files.
  */
-export class Attempt {
+export class ChangeAttempt {
   readonly #parts: ChangeParts;
   readonly #request: ChangeRequest;
   readonly #folders: OpenFolders;
@@ -72,7 +75,22 @@ export class Attempt {
     this.#undo_id = makeId("undo", parts.clock()); // made after the log's id: see `findRecords`
   }
 
-  look(path: string, real: string): Target {
+  /** Call it once. Throws `ConcurrentChangeError` if the change must be attempted again. */
+  async run(touches: readonly ResolvedTouch[], plan: ChangePlan): Promise<Changed> {
+    try {
+      const targets = touches.map(({ path, real }) => this.#examine(path, real));
+      const planned = checkPlan(await plan(targets.map(asBefore)), targets, this.#request.touches);
+      for (const { target, change } of planned) await this.#stage(target, change);
+      return await this.#commit();
+    } catch (error) {
+      this.#cleanUp(error);
+      throw error;
+    } finally {
+      this.#close();
+    }
+  }
+
+  #examine(path: string, real: string): Target {
     const { workspace, signal } = this.#request;
     return new Target(path, real, {
       folders: this.#folders,
@@ -82,7 +100,7 @@ export class Attempt {
     });
   }
 
-  async stage(target: Target, change: FileChange): Promise<void> {
+  async #stage(target: Target, change: FileChange): Promise<void> {
     const { objects, limit_bytes } = this.#parts;
     try {
       const made = "remove" in change ? [] : this.#makeFolders(target);
@@ -104,13 +122,13 @@ export class Attempt {
   }
 
   /** Commits the change. After the commit only recording the outcome can still fail. */
-  async finish(): Promise<Changed> {
+  async #commit(): Promise<Changed> {
     if (this.#staged.length === 0) return { files: [], undo_id: undefined };
     const committing = this.#committing();
     const files = this.#staged.map(({ file, made }) => changedFileOf(file, made));
     await this.#record(committing, files);
     this.#request.signal.throwIfAborted();
-    commit(committing, this.#folders);
+    commitFiles(committing, this.#folders);
     this.#isOver = true;
     const problem = await this.#syncFolders(committing);
     for (const { target, backup } of committing) if (backup !== null) removeIfThere(target, backup);
@@ -122,7 +140,7 @@ export class Attempt {
   }
 
   /** Removes what this attempt created. What cannot be removed now is recorded and swept after this process ends. */
-  cleanUp(error: unknown): void {
+  #cleanUp(error: unknown): void {
     if (error instanceof HalfDone) this.#log.leaveHalfDone();
     if (this.#isOver || error instanceof HalfDone) return;
     for (const { target, name } of this.#litter) removeIfThere(target, name);
@@ -130,7 +148,7 @@ export class Attempt {
     if (this.#isRecorded) this.#log.end(this.#undo_id, "failed");
   }
 
-  close(): void {
+  #close(): void {
     this.#syncs.close();
     this.#folders.close();
     this.#log.leave();
@@ -190,16 +208,8 @@ export class Attempt {
     }));
     this.#isRecorded = true;
     try {
-      this.#log.append({
-        change: { undo_id: this.#undo_id, run_id, tool_call_id, ts, files },
-        staged,
-        packed: this.#packed,
-      });
-      this.#log.pack.told(this.#packed);
-      this.#log.pack.addTo(this.#syncs, this.#packed);
-      this.#log.addTo(this.#syncs);
-      await this.#syncs.run();
-      this.#log.pack.synced(this.#packed);
+      const change = { undo_id: this.#undo_id, run_id, tool_call_id, ts, files };
+      await this.#log.store({ change, staged, packed: this.#packed }, this.#syncs);
       await this.#request.recorded();
     } catch (error) {
       throw inOurWords(error, files[0]?.path ?? "", "change");
