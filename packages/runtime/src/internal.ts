@@ -88,7 +88,7 @@ export { hasState } from "./machine/state/move-state.ts";
 export { proxyFor } from "./machine/network/environment-proxy.ts";
 export type { EnvironmentProxy } from "./machine/network/environment-proxy.ts";
 export { checkRoots, splitRoots } from "./machine/system/roots.ts";
-export { configurationFolder } from "./machine/skills/places.ts";
+export { configurationFolder } from "./machine/skills/skill-sources.ts";
 export { endOwnCommands, isRunByCall, sweepLost } from "./machine/processes/marks.ts";
 export { machineFacts, machineLimits } from "./machine/processes/machine-limits.ts";
 export type { CommandLimits } from "./contract/processes.ts";

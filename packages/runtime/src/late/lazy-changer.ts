@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import type { Clock } from "../contract/host.ts";
 import type { UndoKeeper } from "../contract/undo.ts";
 import type { FileChanger } from "../machine/files/file-changer.ts";
-import type { LeftChange } from "../machine/files/recover.ts";
+import type { LeftChange } from "../machine/files/recover-changes.ts";
 import type { PreviewRequest } from "../machine/files/preview-change.ts";
 import { describeInterrupted } from "../gate/steps/interrupted.ts";
 import type { InterruptedChange } from "../gate/steps/interrupted.ts";
@@ -80,7 +80,7 @@ export async function recoverLeft({
   workspace,
 }: Omit<LazyOptions, "clock">): Promise<readonly LeftChange[]> {
   if (!hasOpenLogs(state_dir)) return [];
-  const { recoverChanges } = await import("../machine/files/recover.ts");
+  const { recoverChanges } = await import("../machine/files/recover-changes.ts");
   return (await recoverChanges(state_dir, workspace)).left;
 }
 

@@ -9,7 +9,7 @@ import type {
 import type { ProxiedConnection } from "./network/proxy.ts";
 import { openSandbox } from "./sandbox/sandbox.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox/sandbox.ts";
-import { BackgroundCommands } from "./processes/background.ts";
+import { BackgroundCommands } from "./processes/background-commands.ts";
 import { handoverFolder } from "./processes/launch.ts";
 import { limitsFor } from "./processes/machine-limits.ts";
 import { sweepLost } from "./processes/marks.ts";

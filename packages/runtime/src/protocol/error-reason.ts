@@ -1,5 +1,6 @@
 // oxfmt-ignore
 const REASONS: Readonly<Record<string, string>> = {
+  ENOENT:       "it does not exist",
   EACCES:       "permission denied",
   EPERM:        "operation not permitted",
   ELOOP:        "too many levels of symbolic links",

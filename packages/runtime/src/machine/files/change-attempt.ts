@@ -7,18 +7,18 @@ import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
 import type { ChangeLog, ChangeLogs } from "./change-log.ts";
-import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { ConcurrentChangeError } from "../system/concurrent-change.ts";
 import { asBefore, checkPlan } from "./change-plan.ts";
 import type { ChangePlan } from "./change-plan.ts";
-import { commitFiles, HalfDone } from "./commit.ts";
-import type { Committing } from "./commit.ts";
+import { commitFiles, PartialChangeError } from "./commit.ts";
+import type { CommitFile } from "./commit.ts";
 import { OpenFolders } from "../system/folders.ts";
 import type { Packed } from "./pack.ts";
 import { changedFileOf, stage } from "./stage.ts";
 import type { Staged } from "./stage.ts";
 import { Syncs } from "../system/syncs.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
-import { inOurWords, isSystemError } from "../system/system-error.ts";
+import { convertSystemError, isSystemError } from "../system/system-error.ts";
 import { Target } from "../system/target.ts";
 import type { UndoObjects } from "./undo-objects.ts";
 
@@ -117,7 +117,7 @@ export class ChangeAttempt {
       if (file !== undefined && "remove" in change) this.#emptied.push({ target, folders: change.folders ?? [] });
       if (this.#syncs.count >= MAX_WAITING) await this.#syncs.run();
     } catch (error) {
-      throw inOurWords(error, target.path, "change");
+      throw convertSystemError(error, target.path, "change");
     }
   }
 
@@ -134,15 +134,15 @@ export class ChangeAttempt {
     for (const { target, backup } of committing) if (backup !== null) removeIfThere(target, backup);
     this.#removeEmptied();
     this.#log.end(this.#undo_id, "done");
-    if (problem !== undefined) throw this.#notOnDisk(files, problem);
+    if (problem !== undefined) throw this.#notDurable(files, problem);
     const isKept = files.some(({ not_kept }) => not_kept !== true);
     return { files, undo_id: isKept ? this.#undo_id : undefined };
   }
 
   /** Removes what this attempt created. What cannot be removed now is recorded and swept after this process ends. */
   #cleanUp(error: unknown): void {
-    if (error instanceof HalfDone) this.#log.leaveHalfDone();
-    if (this.#isOver || error instanceof HalfDone) return;
+    if (error instanceof PartialChangeError) this.#log.markPartial();
+    if (this.#isOver || error instanceof PartialChangeError) return;
     for (const { target, name } of this.#litter) removeIfThere(target, name);
     for (const folder of this.#made.toReversed()) this.#removeFolder(folder, folder);
     if (this.#isRecorded) this.#log.end(this.#undo_id, "failed");
@@ -165,7 +165,7 @@ export class ChangeAttempt {
       made.push(each);
       this.#made.push(each);
     }
-    if (this.#folders.find(folder, path) === undefined) throw new ChangedMeanwhile(path);
+    if (this.#folders.find(folder, path) === undefined) throw new ConcurrentChangeError(path);
     return made;
   }
 
@@ -189,7 +189,7 @@ export class ChangeAttempt {
   }
 
   /** A single file changes atomically; only with several files a rollback may be needed. */
-  #committing(): Committing[] {
+  #committing(): CommitFile[] {
     const isAlone = this.#staged.length === 1;
     return this.#staged.map(({ file }) => {
       const backup = isAlone || file.before === null ? null : this.#log.temporaryName(file.target.folder, "old");
@@ -198,7 +198,7 @@ export class ChangeAttempt {
     });
   }
 
-  async #record(committing: readonly Committing[], files: readonly ChangedFile[]): Promise<void> {
+  async #record(committing: readonly CommitFile[], files: readonly ChangedFile[]): Promise<void> {
     const { run_id, tool_call_id } = this.#request;
     const ts = new Date(this.#parts.clock()).toISOString();
     const staged = committing.map(({ target, after_inode, backup }) => ({
@@ -212,11 +212,11 @@ export class ChangeAttempt {
       await this.#log.store({ change, staged, packed: this.#packed }, this.#syncs);
       await this.#request.recorded();
     } catch (error) {
-      throw inOurWords(error, files[0]?.path ?? "", "change");
+      throw convertSystemError(error, files[0]?.path ?? "", "change");
     }
   }
 
-  async #syncFolders(committing: readonly Committing[]): Promise<unknown> {
+  async #syncFolders(committing: readonly CommitFile[]): Promise<unknown> {
     const folders = new Set(committing.map(({ target }) => target.folder));
     for (const folder of this.#made) folders.add(folder).add(dirname(folder));
     const syncs = new Syncs();
@@ -234,7 +234,7 @@ export class ChangeAttempt {
     }
   }
 
-  #notOnDisk(files: readonly ChangedFile[], problem: unknown): unknown {
+  #notDurable(files: readonly ChangedFile[], problem: unknown): unknown {
     if (!isSystemError(problem)) return problem;
     const names = files.map(({ path }) => `"${path}"`).join(", ");
     return new ToolError(

@@ -7,7 +7,7 @@ import { writeWhole } from "../system/bytes.ts";
 import { Pack } from "./pack.ts";
 import type { Packed } from "./pack.ts";
 import { ownProcess } from "../system/process-owner.ts";
-import { isSoundLine } from "./sound-line.ts";
+import { isValidLine } from "./log-line.ts";
 import { stateFolders } from "../system/state-folders.ts";
 import type { Syncs } from "../system/syncs.ts";
 import { temporaryPrefix } from "../system/temporary-name.ts";
@@ -112,7 +112,7 @@ export class ChangeLog {
   }
 
   /** Marks that a change could neither be completed nor rolled back and needs recovery. */
-  leaveHalfDone(): void {
+  markPartial(): void {
     this.#hasHalfDone = true;
   }
 
@@ -227,12 +227,12 @@ export class ChangeLogs {
 
 /** Every complete line of a log. A last line truncated by a power loss is ignored: nothing relied on it yet. */
 export function parseLines(text: string): LogLine[] {
-  return parseJsonLines(text).filter(isSoundLine);
+  return parseJsonLines(text).filter(isValidLine);
 }
 
 /** Whether a log contains lines that no version of this program writes: it is damaged or foreign. */
-export function isUnsound(text: string): boolean {
-  return !parseJsonLines(text).every(isSoundLine);
+export function isDamaged(text: string): boolean {
+  return !parseJsonLines(text).every(isValidLine);
 }
 
 function parseJsonLines(text: string): unknown[] {

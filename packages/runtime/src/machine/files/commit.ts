@@ -1,28 +1,28 @@
 import { copyFileSync, linkSync, renameSync, unlinkSync } from "node:fs";
 import { ToolError } from "../../protocol/errors.ts";
-import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { ConcurrentChangeError } from "../system/concurrent-change.ts";
 import type { OpenFolders } from "../system/folders.ts";
 import type { Staged } from "./stage.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
 import { asToolError, isSystemError } from "../system/system-error.ts";
 
 /** A staged file with the backup to restore if another file of the same change fails. */
-export interface Committing extends Staged {
+export interface CommitFile extends Staged {
   /** Null for a new file, or if the change has no other file that could fail. */
   readonly backup: string | null;
 }
 
 /**
  * Puts all files in place, or none. Synchronous from the last check to the last file, to keep the window for changes by
- * other processes as short as possible. Throws `ChangedMeanwhile` if another process did change a file.
+ * other processes as short as possible. Throws `ConcurrentChangeError` if another process did change a file.
  */
-export function commitFiles(files: readonly Committing[], folders: OpenFolders): void {
+export function commitFiles(files: readonly CommitFile[], folders: OpenFolders): void {
   const [first] = files;
   if (first === undefined) return;
   if (!folders.areInPlace(new Set(files.map(({ target }) => target.folder))))
-    throw new ChangedMeanwhile(first.target.path);
-  for (const { target } of files) if (!target.isUnchanged()) throw new ChangedMeanwhile(target.path);
-  const done: Committing[] = [];
+    throw new ConcurrentChangeError(first.target.path);
+  for (const { target } of files) if (!target.isUnchanged()) throw new ConcurrentChangeError(target.path);
+  const done: CommitFile[] = [];
   let { path } = first.target;
   try {
     for (const { target, backup } of files) {
@@ -70,7 +70,7 @@ function linkOr(secondBest: (from: string, to: string) => void, from: string, to
   }
 }
 
-function putBack(done: readonly Committing[], failed: string): void {
+function putBack(done: readonly CommitFile[], failed: string): void {
   const stuck: string[] = [];
   let why: unknown;
   for (const { target, backup } of done.toReversed()) {
@@ -84,7 +84,7 @@ function putBack(done: readonly Committing[], failed: string): void {
   }
   if (stuck.length === 0) return;
   const names = stuck.map((path) => `"${path}"`).join(", ");
-  throw new HalfDone(
+  throw new PartialChangeError(
     `Cannot change "${failed}", and ${names} could not be restored (${reasonOf(why)}): the next start retries`,
     { path: failed, changed: stuck },
     why,
@@ -92,7 +92,7 @@ function putBack(done: readonly Committing[], failed: string): void {
 }
 
 /** Some files are new, some are old, and the rollback failed. Recovery handles it after this process ends. */
-export class HalfDone extends ToolError {
+export class PartialChangeError extends ToolError {
   constructor(message: string, details: ToolError["details"], cause: unknown) {
     super("IOError", message, details, cause);
   }
@@ -103,7 +103,7 @@ const MEANWHILE = new Set(["EEXIST", "ENOENT", "EISDIR", "ENOTDIR"]);
 
 function failure(error: unknown, path: string, count: number): unknown {
   if (!isSystemError(error)) return error;
-  if (MEANWHILE.has((error as NodeJS.ErrnoException).code ?? "")) return new ChangedMeanwhile(path);
+  if (MEANWHILE.has((error as NodeJS.ErrnoException).code ?? "")) return new ConcurrentChangeError(path);
   const told = asToolError(error, path, "change");
   const all = count === 1 ? "it was not changed" : `none of the ${count} files was changed`;
   return new ToolError(told.code, `${told.message}; ${all}`, told.details, error);

@@ -16,21 +16,21 @@ import type { ChangeParts, ChangeRequest } from "./change-attempt.ts";
 import { findDeclaredTouch } from "./change-plan.ts";
 import type { ChangePlan } from "./change-plan.ts";
 import { ChangeLogs } from "./change-log.ts";
-import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { ConcurrentChangeError } from "../system/concurrent-change.ts";
 import { leaveLocks } from "../system/lock-files.ts";
 import { PathLocks } from "../system/path-locks.ts";
 import { pause } from "../../protocol/pause.ts";
 import { recordExternalChanges } from "./external-changes.ts";
 import type { ExternalChange, RecordedChanges, RecordRequest } from "./external-changes.ts";
-import { recoverChanges } from "./recover.ts";
+import { recoverChanges } from "./recover-changes.ts";
 import { restore } from "./restore.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
 import { Syncs } from "../system/syncs.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
 import { isSystemError } from "../system/system-error.ts";
-import { takeBack } from "./take-back.ts";
-import type { Intruder, TakenBack, TakeBackOptions } from "./take-back.ts";
-import { openKept } from "./kept-reader.ts";
+import { takeBack } from "./revert-unapproved.ts";
+import type { UnapprovedChange, RevertedChange, TakeBackOptions } from "./revert-unapproved.ts";
+import { openContents } from "./content-reader.ts";
 import { createUndoLog } from "./undo-log.ts";
 import { UndoObjects } from "./undo-objects.ts";
 
@@ -52,7 +52,7 @@ export interface FileChanger extends UndoKeeper {
   /** Records file changes made by another process, so that they can be undone like our own. */
   record(request: RecordRequest, changes: readonly ExternalChange[]): Promise<RecordedChanges>;
   /** Restores or removes entries changed without the required approval. A failure is reported per entry, not thrown. */
-  takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]>;
+  takeBack(unapproved: readonly UnapprovedChange[], options: TakeBackOptions): Promise<readonly RevertedChange[]>;
   /** Notifies of each file before and after it changes, until the returned function is called. */
   watch(watcher: ChangeWatcher): () => void;
   /** Waits for changes in progress. */
@@ -106,7 +106,7 @@ class Changer implements FileChanger {
           try {
             return await new ChangeAttempt(this.#parts, request).run(touches, plan);
           } catch (error) {
-            if (!(error instanceof ChangedMeanwhile)) throw error;
+            if (!(error instanceof ConcurrentChangeError)) throw error;
             if (tries >= MAX_TRIES) throw staleAfter(tries, error);
             await pause(2 ** tries, { signal: request.signal });
           }
@@ -117,7 +117,7 @@ class Changer implements FileChanger {
 
   async restore(request: RestoreRequest, items: readonly RestoreItem[]): Promise<Restored> {
     const { state_dir, workspace } = this.#options;
-    const parts = { ...this.#parts, workspace, openKept: openKept.bind(undefined, state_dir, this.#parts.objects) };
+    const parts = { ...this.#parts, workspace, openContents: openContents.bind(undefined, state_dir, this.#parts.objects) };
     const reals = items.map(({ real }) => real);
     return await this.#track(() => this.#holding(reals, request.signal, () => restore(parts, request, items)));
   }
@@ -130,8 +130,8 @@ class Changer implements FileChanger {
     return await this.#track(() => recordExternalChanges(this.#parts, request, changes));
   }
 
-  async takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]> {
-    return await this.#track(() => takeBack(this.#parts.logs, intruders, options));
+  async takeBack(unapproved: readonly UnapprovedChange[], options: TakeBackOptions): Promise<readonly RevertedChange[]> {
+    return await this.#track(() => takeBack(this.#parts.logs, unapproved, options));
   }
 
   watch(watcher: ChangeWatcher): () => void {
@@ -194,7 +194,7 @@ function stateTrouble(error: unknown, state_dir: string): ToolError {
   );
 }
 
-function staleAfter(tries: number, error: ChangedMeanwhile): ToolError {
+function staleAfter(tries: number, error: ConcurrentChangeError): ToolError {
   const message = `Cannot change "${error.path}": another process changed it during each of ${tries} attempts`;
   return new ToolError("Stale", message, { path: error.path }, error);
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import { recoverChanges } from "./recover.ts";
+import { recoverChanges } from "./recover-changes.ts";
 
 const HERE = import.meta.dirname;
 

@@ -6,7 +6,7 @@ import { ToolError } from "../../protocol/errors.ts";
 import type { ChangeRequest } from "./change-attempt.ts";
 import { asBefore, checkPlan, findDeclaredTouch } from "./change-plan.ts";
 import type { ChangePlan } from "./change-plan.ts";
-import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { ConcurrentChangeError } from "../system/concurrent-change.ts";
 import { OpenFolders } from "../system/folders.ts";
 import { doing } from "../system/system-error.ts";
 import { Target } from "../system/target.ts";
@@ -33,7 +33,7 @@ export async function previewPlan(
     try {
       return await previewOnce(request, paths, plan);
     } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error;
+      if (!(error instanceof ConcurrentChangeError)) throw error;
       if (tries < MAX_TRIES) continue;
       const message = `Cannot plan to change "${error.path}": another process keeps changing it`;
       throw new ToolError("Stale", message, { path: error.path }, error);

@@ -8,8 +8,8 @@ import type { ChangeParts } from "./change-attempt.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { EntryState } from "./entry-state.ts";
 import { stateOf } from "./entry-state.ts";
-import { keepEntries } from "./keep-entries.ts";
-import type { KeptReader } from "./kept-reader.ts";
+import { storeEntries } from "./store-entries.ts";
+import type { ContentReader } from "./content-reader.ts";
 import { KeyFolders } from "../system/key-folders.ts";
 import { isAsBefore, linksAmong } from "./restore-links.ts";
 import { planOf } from "./restore-preview.ts";
@@ -21,7 +21,7 @@ import { isFileVersion, isSameContent } from "../../contract/versions.ts";
 export interface RestoreParts extends ChangeParts {
   readonly workspace: WorkspaceContext;
   /** Old contents by hash; all needed hashes are looked up at once. */
-  readonly openKept: (hashes: ReadonlySet<string>) => KeptReader;
+  readonly openContents: (hashes: ReadonlySet<string>) => ContentReader;
 }
 
 const MAX_NAMED = 20;
@@ -43,7 +43,7 @@ export async function restore(
   const unsure = request.force ? [] : items.filter(({ doubt }) => doubt !== undefined);
   try {
     const steps = await examine(sure, { folders, parts, request });
-    const kept = parts.openKept(hashesOf(steps));
+    const kept = parts.openContents(hashesOf(steps));
     try {
       refuseLost(steps, kept);
       if (request.onPlanned !== undefined) {
@@ -142,7 +142,7 @@ function hashesOf(steps: readonly RestoreStep[]): ReadonlySet<string> {
 }
 
 /** Runs for all items before the first one changes. */
-function refuseLost(steps: readonly RestoreStep[], kept: KeptReader): void {
+function refuseLost(steps: readonly RestoreStep[], kept: ContentReader): void {
   const needsContent = ({ item: { to }, now }: RestoreStep): boolean =>
     isFileVersion(to) && !isSameContent(to, now.version);
   const lost = steps.filter((step) => {
@@ -163,7 +163,7 @@ function refuseLost(steps: readonly RestoreStep[], kept: KeptReader): void {
 }
 
 interface CarryingOut extends Examining {
-  readonly kept: KeptReader;
+  readonly kept: ContentReader;
 }
 
 async function carryOut(steps: readonly RestoreStep[], context: CarryingOut): Promise<Restored> {
@@ -173,7 +173,7 @@ async function carryOut(steps: readonly RestoreStep[], context: CarryingOut): Pr
     const change = await record(steps, log, context);
     const problems = await applySteps(steps, { folders, kept, log });
     log.end(change.undo_id, "done");
-    const failed = problems.filter(({ is_of_use }) => !is_of_use);
+    const failed = problems.filter(({ in_use }) => !in_use);
     const left = new Set(problems.map(({ path }) => path));
     const files = change.files.filter(({ path }) => !left.has(path));
     const failure = failed.length === 0 ? {} : { failure: partlyDone(steps.length, failed) };
@@ -192,7 +192,7 @@ async function record(
   const { run_id, tool_call_id, signal } = request;
   const syncs = new Syncs();
   try {
-    const { packed, not_kept } = await keepEntries(steps, { folders, log, parts, syncs, signal });
+    const { packed, not_kept } = await storeEntries(steps, { folders, log, parts, syncs, signal });
     const now = parts.clock();
     const files = steps.map((step) =>
       not_kept.has(step.key) ? { ...changedBy(step), not_kept: true as const } : changedBy(step),

@@ -6,7 +6,7 @@ import type { ChangedFile, FileVersion } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { hashPieces, writeAll } from "../system/bytes.ts";
 import type { ChangeLog } from "./change-log.ts";
-import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { ConcurrentChangeError } from "../system/concurrent-change.ts";
 import { procPath } from "../system/handle.ts";
 import { PACKED_BYTES } from "./pack.ts";
 import type { Packed } from "./pack.ts";
@@ -73,7 +73,7 @@ async function stageLongAppend(target: Target, added: Uint8Array, options: Stage
   const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
   options.syncs.add(fd);
   // The copy is what gets stored and reported: the file itself may have changed since.
-  if (fstatSync(fd).size !== size) throw new ChangedMeanwhile(target.path);
+  if (fstatSync(fd).size !== size) throw new ConcurrentChangeError(target.path);
   const sum = await hashPieces(fd, options.signal);
   const before = { sha256: sum.copy().digest("hex"), size, mode };
   const not_kept = size > options.keep_limit_bytes;
@@ -103,7 +103,7 @@ async function keepOld(target: Target, before: FileVersion | null, options: Stag
     return false;
   }
   const isKept = await target.use((fd) => keeping(target, () => options.objects.putFile(before.sha256, fd, options)));
-  if (!isKept) throw new ChangedMeanwhile(target.path);
+  if (!isKept) throw new ConcurrentChangeError(target.path);
   return false;
 }
 

@@ -1,6 +1,6 @@
 import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { openKept } from "./kept-reader.ts";
+import { openContents } from "./content-reader.ts";
 import { findPruned } from "./prune-undo.ts";
 import type { FoundPruned } from "./prune-undo.ts";
 import { findLogs, readLog } from "./undo-logs.ts";
@@ -24,7 +24,7 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
       });
     },
     content(sha256) {
-      const kept = openKept(state_dir, objects, new Set([sha256]));
+      const kept = openContents(state_dir, objects, new Set([sha256]));
       try {
         return Promise.resolve(kept.read(sha256));
       } finally {

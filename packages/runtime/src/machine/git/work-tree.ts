@@ -4,11 +4,11 @@ import { readRegular } from "../system/read-regular.ts";
 import { decodeKey } from "../system/keys.ts";
 import { statsOf } from "../tree/list-folder.ts";
 import { FolderToRead } from "../tree/read-entry.ts";
-import { joinKey } from "../tree/tree-entry.ts";
-import type { Facts } from "../tree/tree-entry.ts";
+import { joinKey } from "../tree/tree-snapshot.ts";
+import type { Facts } from "../tree/tree-snapshot.ts";
 import { ALL_DOUBTFUL, addDoubts, isDoubtful, NO_DOUBTS } from "./attributes.ts";
 import type { Doubts } from "./attributes.ts";
-import type { HoldOptions } from "./held-files.ts";
+import type { PinOptions } from "./pinned-files.ts";
 import { parseIndex } from "./index-file.ts";
 import type { IndexedFile, IndexFile } from "./index-file.ts";
 import { ObjectStore } from "./object-store.ts";
@@ -51,7 +51,7 @@ export class WorkTree {
   }
 
   /** Call this for each scan. False if git's objects are not held, so that nothing can rely on them. */
-  async begin(options: HoldOptions): Promise<boolean> {
+  async begin(options: PinOptions): Promise<boolean> {
     this.#isIndexRead = false;
     const isHeld = await this.store.hold(options);
     const { ino, mtimeMs, ctimeMs } = statsOf(joinKey(this.#gitKey, "index")) ?? { ino: 0, mtimeMs: 0, ctimeMs: 0 };

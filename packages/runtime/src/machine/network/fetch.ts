@@ -4,15 +4,15 @@ import type { NetworkRequest, NetworkResponse, ToolNetwork } from "../../contrac
 import { judgeAddress, showAddress } from "../../policy/check-address.ts";
 import type { Target } from "../../policy/check-address.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { connectByProxy, proxyHeaders } from "./by-proxy.ts";
+import { connectByProxy, proxyHeaders } from "./connect-by-proxy.ts";
 import { checkAddresses, connectChecked, secure } from "./connect.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { proxyFor } from "./environment-proxy.ts";
 import type { EnvironmentProxy } from "./environment-proxy.ts";
-import { checkHeaders, shownHeaders, withoutBody, withoutSecrets } from "./headers.ts";
+import { checkHeaders, shownHeaders, withoutBody, withoutSecrets } from "./request-headers.ts";
 import { asNetworkError } from "./network-error.ts";
 import { ACCEPTED_ENCODINGS, readBody } from "./read-body.ts";
-import { requestOver } from "./request-over.ts";
+import { sendRequest } from "./send-request.ts";
 
 interface NetworkOptions extends ConnectOptions {
   /** The allowlist, as `judgeAddress` reads it. Empty: nothing is reached. */
@@ -148,7 +148,7 @@ async function send(outgoing: Outgoing, socket: Socket, { signal, proxy }: Sendi
   const { target, method, headers, body } = outgoing;
   const isPlainlyProxied = proxy !== undefined && target.scheme === "http";
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = requestOver(socket, target, {
+  const request = sendRequest(socket, target, {
     method,
     headers: {
       "user-agent": "autonous",

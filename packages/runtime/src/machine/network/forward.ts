@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import type { Target } from "../../policy/check-address.ts";
 import { asNetworkError } from "./network-error.ts";
-import { requestOver } from "./request-over.ts";
+import { sendRequest } from "./send-request.ts";
 import type { Counted } from "./tunnel.ts";
 
 interface Forwarded {
@@ -20,7 +20,7 @@ const HOP_BY_HOP = new Set("connection keep-alive te trailer transfer-encoding u
 export async function forward({ request, response, target, upstream }: Forwarded, idleMs: number): Promise<Counted> {
   upstream.setTimeout(idleMs, () => upstream.destroy());
   upstream.on("error", () => {}); // told by the request
-  const outgoing = requestOver(upstream, target, {
+  const outgoing = sendRequest(upstream, target, {
     method: request.method ?? "GET",
     headers: { ...endToEnd(request.headers), ...framing(request.headers) },
   });

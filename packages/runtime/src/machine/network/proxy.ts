@@ -9,7 +9,7 @@ import { ToolError } from "../../protocol/errors.ts";
 import { connectChecked } from "./connect.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { forward } from "./forward.ts";
-import { MOST_HEADER_BYTES } from "./request-over.ts";
+import { MOST_HEADER_BYTES } from "./send-request.ts";
 import { tunnel } from "./tunnel.ts";
 
 /** One connection that a command asked for, told when it is over or was refused. */

@@ -93,7 +93,7 @@ export function sweepLost(): readonly number[] {
   return lost.filter((pid) => isAlive(pid));
 }
 
-/** Ends what the commands of this process have running, for one that is about to end itself. Looks until there is none. */
+/** Ends what the commands of this process have running, for one that is about to end itself. ScannedSnapshots until there is none. */
 export function endOwnCommands(): void {
   const ended = new Set<number>();
   for (let round = 0; round < MOST_ROUNDS; round++) {

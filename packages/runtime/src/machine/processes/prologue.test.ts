@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import { holdStill } from "./hold-still.ts";
+import { suspendMovers } from "./suspend-movers.ts";
 import type { Launch } from "./launch.ts";
 import { stateOf, treeOf } from "./process-tree.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
@@ -58,7 +58,7 @@ test.skipIf(!hasBwrap)(
 
 test.skipIf(!hasBwrap)(`a command that is held before it begins is not stopped, and waits${needs}`, async () => {
   const { at, launch } = await launchOf("touch made; echo ran");
-  const release = holdStill([at("root")]);
+  const release = suspendMovers([at("root")]);
   const started = start(launch, "lives");
   const hasBegun = (): boolean => existsSync(at("root/made"));
   const shell = await vi.waitFor(() => waitingShell(launch), { timeout: 20_000 });
@@ -71,7 +71,7 @@ test.skipIf(!hasBwrap)(`a command that is held before it begins is not stopped, 
 
 test.skipIf(!hasBwrap)(`a command that is held before it begins ends with its runtime${needs}`, async () => {
   const { at, launch } = await launchOf("touch made; echo ran");
-  holdStill([at("root")]);
+  suspendMovers([at("root")]);
 
   expect((await start(launch, "is gone")).said).toBe("");
   expect(existsSync(at("root/made"))).toBe(false);

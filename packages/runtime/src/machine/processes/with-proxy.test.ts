@@ -239,7 +239,7 @@ const DENIED = [
   { title: "an allowlist that is empty",        mode: "auto", allow: [],                   says: /the network allowlist is empty$/ },
   { title: "no allowlist",                      mode: "auto",                              says: /the network allowlist is empty$/ },
   { title: "an allowlist that cannot be read",  mode: "auto", allow: ["https://a.b/c"],    says: /the network allowlist has no valid entry$/ },
-  { title: "no sandbox",                        mode: "off",  allow: ["example.com"],      says: /only a sandbox can enforce the allowlist, and there is none$/ },
+  { title: "no sandbox",                        mode: "off",  allow: ["example.com"],      says: /only a sandbox can enforce the allowlist, and none is available$/ },
 ] as const;
 
 for (const { title, mode, says, ...given } of DENIED) {

@@ -1,5 +1,5 @@
 import { isInside } from "../../paths/inside.ts";
-import type { ViewMount } from "./view.ts";
+import type { ViewMount } from "./machine-view.ts";
 
 export interface HiddenPlace {
   readonly path: string;

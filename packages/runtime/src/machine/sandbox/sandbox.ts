@@ -15,7 +15,7 @@ import { PlaceFinder } from "./find-places.ts";
 import { GitIdentity } from "./git-identity.ts";
 import { SandboxLauncher } from "./launch-sandboxed.ts";
 import { isArchitecture } from "./seccomp.ts";
-import { MachineView } from "./view.ts";
+import { MachineView } from "./machine-view.ts";
 
 export interface SandboxOptions {
   readonly mode: SandboxMode;

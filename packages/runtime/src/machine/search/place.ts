@@ -85,9 +85,9 @@ function whatCountsAbove(top: string, roots: readonly string[]): Walk["above"] {
 }
 
 /** Which `.gitignore` files an fd that applies them only in repositories applies in this folder. */
-export type FdHeeds = "all" | "top" | "none";
+export type FdIgnores = "all" | "top" | "none";
 
-export function fdHeedsIn(folder: string, { above }: Walk, roots: readonly string[]): FdHeeds {
+export function fdIgnoresIn(folder: string, { above }: Walk, roots: readonly string[]): FdIgnores {
   const top = decodeKey(folder);
   if (above === "repository" || isThere(join(top, ".git"))) return "all";
   if (above === "none") return "top";

@@ -8,17 +8,17 @@ import { rgTextArguments } from "./arguments.ts";
 import { complaintsOf } from "./complaints.ts";
 import { FileContent } from "./file-content.ts";
 import { decodeKey, orderOf } from "../system/keys.ts";
-import { linesOf } from "./lines.ts";
+import { linesOf } from "./matched-lines.ts";
 import { obstaclesIn } from "./obstacles.ts";
 import { walkOf } from "./place.ts";
 import type { SearchPlace } from "./place.ts";
 import { MessageReader } from "./rg-messages.ts";
 import type { LineMessage } from "./rg-messages.ts";
-import { StillFolders } from "./still.ts";
+import { UnchangedFolders } from "./unchanged-folders.ts";
 import { VerifiedTree } from "./verified-tree.ts";
-import type { TreeOptions } from "./verified-tree.ts";
+import type { SnapshotOptions } from "./verified-tree.ts";
 
-export interface TextOptions extends Pick<TreeOptions, "workspace" | "judgeBelow"> {
+export interface TextOptions extends Pick<SnapshotOptions, "workspace" | "judgeBelow"> {
   readonly rg: string;
   readonly signal: AbortSignal;
 }
@@ -32,7 +32,7 @@ export async function* searchText(
   const isFolder = place.kind === "folder";
   const walk = isFolder ? walkOf(place.real, options.workspace) : "stdin";
   const hint = query.glob === undefined ? undefined : hintOf(query.glob.pattern);
-  const still = new StillFolders(place.fd);
+  const still = new UnchangedFolders(place.fd);
   const tree = new VerifiedTree({ top: place.real, still, ...options });
   const engine = startEngine({
     program: rg,

@@ -5,7 +5,7 @@ import { ToolError } from "../../protocol/errors.ts";
 import { byPrecedence } from "../../skills/precedence.ts";
 import { loadSkill, readNamesOf } from "./load.ts";
 import type { Loaded, LoadOptions } from "./load.ts";
-import type { SkillPlace } from "./places.ts";
+import type { SkillPlace } from "./skill-sources.ts";
 import { findFolders, openPlace } from "./skill-folders.ts";
 import type { ClosedFolder, OpenPlace, SkillFolder } from "./skill-folders.ts";
 import type { Budget } from "./survey.ts";

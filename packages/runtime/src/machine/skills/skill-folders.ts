@@ -9,7 +9,7 @@ import { reasonOf } from "../../protocol/error-reason.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { readNames } from "./read-names.ts";
 import type { Names } from "./read-names.ts";
-import type { SkillPlace } from "./places.ts";
+import type { SkillPlace } from "./skill-sources.ts";
 import type { Judge } from "./skill-file.ts";
 
 /** An existing place, with its real path. */

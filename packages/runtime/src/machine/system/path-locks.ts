@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import { takeAway, tryLock, unlock } from "./lock-files.ts";
+import { removeLock, tryLock, unlock } from "./lock-files.ts";
 import { pause, unlessAborted } from "../../protocol/pause.ts";
 import { stateFolders } from "./state-folders.ts";
 
@@ -65,7 +65,7 @@ export class PathLocks {
     for (let holder = tryLock(file); holder !== undefined; holder = tryLock(file)) {
       if (holder.gone) {
         await this.#recover();
-        takeAway(file, holder.owner);
+        removeLock(file, holder.owner);
       }
       await pause(pauseMs, { signal });
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);

@@ -22,12 +22,12 @@ export function doing<T>(what: Doing, path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw inOurWords(error, path, what);
+    throw convertSystemError(error, path, what);
   }
 }
 
 /** Converts only operating system errors: others are tool errors already, or bugs. */
-export function inOurWords(error: unknown, path: string, what: Doing): unknown {
+export function convertSystemError(error: unknown, path: string, what: Doing): unknown {
   return isSystemError(error) ? asToolError(error, path, what) : error;
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
-import { tryLockAnew, unlock } from "../system/lock-files.ts";
+import { tryLockOnce, unlock } from "../system/lock-files.ts";
 import { pause } from "../../protocol/pause.ts";
 import { lifeOf, ownProcess } from "../system/process-owner.ts";
 import { isSystemError } from "../system/system-error.ts";
@@ -27,7 +27,7 @@ export interface CommandNote {
   readonly sandbox: string;
   readonly confirmed: boolean;
   readonly opens?: OpenedPlaces;
-  /** The file of `StoredLooks`; left out where nothing could be stored. */
+  /** The file of `SnapshotStore`; left out where nothing could be stored. */
   readonly look?: string;
 }
 
@@ -130,7 +130,7 @@ async function waitForTurn(state_dir: string, signal: AbortSignal): Promise<stri
   makeStateFolders(state_dir);
   const lock = join(stateFolders(state_dir).locks, "command-turn");
   const until = performance.now() + WAIT_MS;
-  while (!tryLockAnew(lock)) {
+  while (!tryLockOnce(lock)) {
     if (performance.now() > until) return undefined;
     await pause(PAUSE_MS, { signal });
   }

@@ -449,7 +449,7 @@ sandboxed(
     await bash(script, { workdir: "main", change_run_later: true });
     expect(read("main/.git/config")).not.toContain("x\n");
     const later = await bash("sleep 1", { workdir: "main", change_run_later: true, is_background: true });
-    expect(later.error?.message).toMatch(/in the background/);
+    expect(later.error?.message).toMatch(/read-only for background commands$/);
   },
 );
 

@@ -6,17 +6,17 @@ import { pointedTo } from "../../policy/git-pointers.ts";
 import { addsOnlyPlain } from "../../policy/git-settings.ts";
 import { addsNoProgram } from "../../policy/git-todo.ts";
 import { decodeKey, folderOf, nameOf } from "../system/keys.ts";
-import type { Difference } from "./compare-looks.ts";
-import type { KeptContents } from "../tree/kept-contents.ts";
-import type { Intruder } from "../files/take-back.ts";
+import type { Difference } from "./compare-snapshots.ts";
+import type { ContentStore } from "../tree/content-store.ts";
+import type { UnapprovedChange } from "../files/revert-unapproved.ts";
 import { isSameFile } from "./moved-files.ts";
-import type { Looks } from "./moved-files.ts";
-import { joinKey } from "../tree/tree-entry.ts";
-import type { TreeEntry, TreeFolder } from "../tree/tree-entry.ts";
+import type { ScannedSnapshots } from "./moved-files.ts";
+import { joinKey } from "../tree/tree-snapshot.ts";
+import type { TreeEntry, TreeFolder } from "../tree/tree-snapshot.ts";
 
 /** Two looks, and the file contents at each of them. */
-export interface KnownLooks extends Looks {
-  readonly contents: Pick<KeptContents, "read">;
+export interface KnownSnapshots extends ScannedSnapshots {
+  readonly contents: Pick<ContentStore, "read">;
   /** Keys of folders that are new. */
   readonly folders_made: readonly string[];
 }
@@ -30,7 +30,7 @@ const OF_GIT = /^\*?\.git(?:\/|$)/;
  * harmless settings, a sample hook, the remaining steps of a rebase that runs nothing, the pointer of a worktree or
  * submodule to its repository, a branch with the name of such a file.
  */
-export function isHarmless(difference: Difference, looks: KnownLooks): boolean {
+export function isHarmless(difference: Difference, looks: KnownSnapshots): boolean {
   const { key, before, after } = difference;
   if (after?.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;
   const place = findLaterPlace(decodeKey(key), looks);
@@ -46,7 +46,7 @@ function isSample(key: string): boolean {
 }
 
 /** Judged by its name, in the folder of a repository or (`.git`) in a working folder. */
-function isPlainFile({ key, before, after }: Difference, looks: KnownLooks): boolean {
+function isPlainFile({ key, before, after }: Difference, looks: KnownSnapshots): boolean {
   const now = textOf(after, looks);
   const name = foldPath(nameOf(key));
   if (now === undefined) return false;
@@ -58,7 +58,7 @@ function isPlainFile({ key, before, after }: Difference, looks: KnownLooks): boo
 }
 
 /** One character per byte. Undefined where the content is not known. */
-function textOf(entry: TreeEntry | undefined, { contents }: KnownLooks): string | undefined {
+function textOf(entry: TreeEntry | undefined, { contents }: KnownSnapshots): string | undefined {
   return entry?.sha256 === undefined ? undefined : contents.read(entry.sha256)?.toString("latin1");
 }
 
@@ -66,7 +66,7 @@ function textOf(entry: TreeEntry | undefined, { contents }: KnownLooks): string 
  * Whether a pointer leads to a `.git` folder, or a folder in one, below a root: everything that git would run there is
  * compared too. The path of a scanned folder contains no links.
  */
-function leadsToRepository(text: string, folder: string, { after, roots }: KnownLooks): boolean {
+function leadsToRepository(text: string, folder: string, { after, roots }: KnownSnapshots): boolean {
   const target = pointedTo(text, folder);
   if (target === undefined || !after.folders.has(target)) return false;
   const real = decodeKey(target);
@@ -75,7 +75,7 @@ function leadsToRepository(text: string, folder: string, { after, roots }: Known
 }
 
 /** Whether it is the working folder of a submodule: an ordinary folder below a root, outside the repository's own. */
-function isWorkTree(path: string, folder: string, { roots }: KnownLooks): boolean {
+function isWorkTree(path: string, folder: string, { roots }: KnownSnapshots): boolean {
   const real = decodeKey(pointedTo(path, folder) ?? "/");
   const isModule = /\/\.git\/(?:.*\/)?modules\//.test(foldPath(`${decodeKey(folder)}/`));
   const root = roots.find((each) => isInside(each, real) && real !== each);
@@ -88,7 +88,7 @@ function isClosed(real: string, root: string, roots: readonly string[]): boolean
 }
 
 /** Branches and their logs may be called `config` or `hooks/x`, unless another repository is hidden there. */
-function isInStore(key: string, { after }: KnownLooks): boolean {
+function isInStore(key: string, { after }: KnownSnapshots): boolean {
   const store = storeOf(key);
   if (store === undefined) return false;
   for (let folder = folderOf(key); folder.length >= store.length; folder = folderOf(folder)) {
@@ -113,7 +113,7 @@ function isRepository(folder: TreeFolder | undefined): folder is TreeFolder {
  * Changes that made or altered a folder that git treats as a repository because of its contents, so that git would run
  * something there: the settings themselves or, where those are older, the files that made the folder a repository.
  */
-export function findInBareRepositories(differences: readonly Difference[], looks: KnownLooks): readonly Intruder[] {
+export function findInBareRepositories(differences: readonly Difference[], looks: KnownSnapshots): readonly UnapprovedChange[] {
   const byKey = new Map(differences.map((difference) => [difference.key, difference]));
   let byInode: ReadonlyMap<number, TreeFolder> | undefined;
   return [...touchedFolders(differences, looks)].flatMap((key) => {
@@ -134,7 +134,7 @@ export function findInBareRepositories(differences: readonly Difference[], looks
 }
 
 /** Folders with a change in them, or in their `hooks` folder. */
-function touchedFolders(differences: readonly Difference[], { folders_made }: KnownLooks): ReadonlySet<string> {
+function touchedFolders(differences: readonly Difference[], { folders_made }: KnownSnapshots): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const key of [...differences.map((each) => each.key), ...folders_made]) {
     const folder = folderOf(key);
@@ -145,7 +145,7 @@ function touchedFolders(differences: readonly Difference[], { folders_made }: Kn
 }
 
 /** Whether the table of run-later files covers it, and nothing in it counts as a branch. */
-function isKnownByName(key: string, { roots }: KnownLooks): boolean {
+function isKnownByName(key: string, { roots }: KnownSnapshots): boolean {
   const config = joinKey(key, "config");
   return storeOf(config) === undefined && findLaterPlace(decodeKey(config), { roots }) !== undefined;
 }
@@ -153,7 +153,7 @@ function isKnownByName(key: string, { roots }: KnownLooks): boolean {
 interface MovedOptions {
   readonly folder: TreeFolder;
   readonly settings: readonly Difference[];
-  readonly looks: KnownLooks;
+  readonly looks: KnownSnapshots;
 }
 
 /** Whether it is an older repository, with all its settings, under a new name. */
@@ -166,7 +166,7 @@ function isMovedFrom(origin: TreeFolder | undefined, { folder, settings, looks }
   });
 }
 
-function settingsIn({ key, entries }: TreeFolder, { after }: KnownLooks): readonly Difference[] {
+function settingsIn({ key, entries }: TreeFolder, { after }: KnownSnapshots): readonly Difference[] {
   return [...REPOSITORY_SETTINGS].flatMap((name) => {
     const entry = entries.get(name);
     const at = joinKey(key, name);
@@ -177,7 +177,7 @@ function settingsIn({ key, entries }: TreeFolder, { after }: KnownLooks): readon
   });
 }
 
-function isHarmlessSetting(difference: Difference, looks: KnownLooks): boolean {
+function isHarmlessSetting(difference: Difference, looks: KnownSnapshots): boolean {
   const { key, before, after } = difference;
   if (after === undefined || after.kind === "directory") return true;
   if (after.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;

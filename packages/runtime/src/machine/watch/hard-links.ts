@@ -1,5 +1,5 @@
-import { joinKey } from "../tree/tree-entry.ts";
-import type { TreeEntry, TreeLook } from "../tree/tree-entry.ts";
+import { joinKey } from "../tree/tree-snapshot.ts";
+import type { TreeEntry, TreeSnapshot } from "../tree/tree-snapshot.ts";
 
 /** Names of files with several hard links, at one look. */
 export interface HardLinks {
@@ -8,7 +8,7 @@ export interface HardLinks {
 }
 
 /** Lazy: the first query for a file with several names collects the names of all such files, once. */
-export function findHardLinks(look: TreeLook): HardLinks {
+export function findHardLinks(look: TreeSnapshot): HardLinks {
   let byInode: ReadonlyMap<string, string[]> | undefined;
   return {
     namesOf(entry) {
@@ -20,7 +20,7 @@ export function findHardLinks(look: TreeLook): HardLinks {
   };
 }
 
-function groupByInode({ folders }: TreeLook): ReadonlyMap<string, string[]> {
+function groupByInode({ folders }: TreeSnapshot): ReadonlyMap<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const [key, { entries }] of folders) {
     for (const [name, entry] of entries) {

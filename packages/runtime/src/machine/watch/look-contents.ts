@@ -1,18 +1,18 @@
-import type { Difference } from "./compare-looks.ts";
-import { holdSame } from "../tree/tree-entry.ts";
-import type { TreeEntry, TreeLook } from "../tree/tree-entry.ts";
+import type { Difference } from "./compare-snapshots.ts";
+import { haveSameContent } from "../tree/tree-snapshot.ts";
+import type { TreeEntry, TreeSnapshot } from "../tree/tree-snapshot.ts";
 
 export function bytesOf({ before, after }: Difference): number {
   if (after?.kind !== "file") return 0;
-  return holdSame(before, after) ? 0 : after.size;
+  return haveSameContent(before, after) ? 0 : after.size;
 }
 
-export function laterContents(look: TreeLook): Iterable<string> {
+export function laterContents(look: TreeSnapshot): Iterable<string> {
   return contentsIn(look, ({ place }) => place === "later");
 }
 
 export function* contentsIn(
-  { folders }: TreeLook,
+  { folders }: TreeSnapshot,
   isWanted: (entry: TreeEntry) => boolean = () => true,
 ): Iterable<string> {
   for (const { entries } of folders.values()) {

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, constants, fstatSync, openSync } from "node:fs";
 import { systemPath } from "../system/keys.ts";
 import { procPath, realBytesOf } from "../system/handle.ts";
 import { isSystemError } from "../system/system-error.ts";
-import type { Facts } from "../tree/tree-entry.ts";
+import type { Facts } from "../tree/tree-snapshot.ts";
 
 const O_PATH = 0o10000000;
 /** The mode that an owner needs to list a folder and to read and change its entries. */

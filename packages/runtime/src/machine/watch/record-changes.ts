@@ -4,7 +4,7 @@ import type { FileChanger } from "../files/file-changer.ts";
 import { CONTENT_GONE, MAX_LOST } from "../files/external-changes.ts";
 import type { ExternalChange, RecordedChanges, RecordRequest } from "../files/external-changes.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
-import type { Described } from "./describe-changes.ts";
+import type { Described } from "./describe-differences.ts";
 
 type Changer = Pick<FileChanger, "record">;
 

@@ -142,7 +142,7 @@ function largeProgram(root: string, state_dir: string, script: string): string {
   return `
     import { execFileSync } from "node:child_process";
     import { createFileChanger } from ${JSON.stringify(join(import.meta.dirname, "../files/file-changer.ts"))};
-    import { createCommandWatch } from ${JSON.stringify(join(import.meta.dirname, "command-changes.ts"))};
+    import { createCommandWatch } from ${JSON.stringify(join(import.meta.dirname, "command-watch.ts"))};
     const [root, state_dir] = ${JSON.stringify([root, state_dir])};
     const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "none" };
     const changer = createFileChanger({ state_dir, clock: Date.now, workspace });
@@ -285,13 +285,13 @@ test("what others changed after the kill is left alone, and undo says so", async
 
 // oxfmt-ignore
 const LOST = [
-  { title: "is gone",    harm: (path: string) => rmSync(path) },
-  { title: "was cut",    harm: (path: string) => truncateSync(path, 100) },
-  { title: "is damaged", harm: (path: string) => writeFileSync(path, `{"folder":7}\n{"look":1}\nnothing\n`) },
-  { title: "names a file elsewhere", harm: (path: string) => writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"contents":"/g, '"contents":"../../')) },
+  { title: "is gone",    why: "the previous state is no longer stored", harm: (path: string) => rmSync(path) },
+  { title: "was cut",    why: "the previous state is no longer stored", harm: (path: string) => truncateSync(path, 100) },
+  { title: "is damaged", why: "its stored state is damaged", harm: (path: string) => writeFileSync(path, `{"folder":7}\n{"look":1}\nnothing\n`) },
+  { title: "names a file elsewhere", why: "its stored state is damaged", harm: (path: string) => writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"contents":"/g, '"contents":"../../')) },
 ] as const;
 
-for (const { title, harm } of LOST) {
+for (const { title, why, harm } of LOST) {
   test(`where what was stored before the command ${title}, undo fails and says why`, async () => {
     const { root, state_dir, kill, open } = await scratchRoot();
     await kill("echo first > other.txt", "rm a.txt");
@@ -303,7 +303,7 @@ for (const { title, harm } of LOST) {
     const { ok, error } = await runtime.undo("run_killed");
 
     expect(ok).toBe(false);
-    expect(error?.message).toMatch(/cannot be undone: "\." \(its process was killed while a command ran, and what was/);
+    expect(error?.message).toContain(`cannot be undone: "." (its process was killed while a command ran, and ${why})`);
     expect(existsSync(join(root, "other.txt"))).toBe(false);
     expect(snapshot(root)).not.toBe(after);
     expect(readdirSync(looks)).toEqual([]);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { keyOf } from "../system/keys.ts";
 import { TouchedFiles } from "./touched-files.ts";
-import type { TreeLook } from "../tree/tree-entry.ts";
+import type { TreeSnapshot } from "../tree/tree-snapshot.ts";
 
 const noLooks = () => [];
 
@@ -38,7 +38,7 @@ test("files that come and go for hours are forgotten, and those that make a diff
   const wasThere = join(path, "was-there");
   writeFileSync(there, "x");
   const folder = { entries: new Map([["was-there", {}]]) };
-  const look = { folders: new Map([[keyOf(path), folder]]), left_out: new Map() } as unknown as TreeLook;
+  const look = { folders: new Map([[keyOf(path), folder]]), left_out: new Map() } as unknown as TreeSnapshot;
   const touched = new TouchedFiles();
   const begin = touched.position;
   touched.add(

@@ -1,8 +1,8 @@
 import { decodeKey, folderOf, keyOf, nameOf } from "../system/keys.ts";
-import type { Difference } from "./compare-looks.ts";
-import type { Touched } from "./describe-changes.ts";
+import type { Difference } from "./compare-snapshots.ts";
+import type { Touched } from "./describe-differences.ts";
 import { statsOf } from "../tree/list-folder.ts";
-import type { TreeLook } from "../tree/tree-entry.ts";
+import type { TreeSnapshot } from "../tree/tree-snapshot.ts";
 
 /** A real path and what a call left there: the hash, null if removed, undefined if not done yet. */
 export type TouchedFile = readonly [real: string, sha256: string | null | undefined];
@@ -29,7 +29,7 @@ export class TouchedFiles {
   }
 
   /** `looks` are the looks before the commands that still run; undefined for an unfinished one. */
-  add(files: readonly TouchedFile[], looks: () => readonly (TreeLook | undefined)[]): void {
+  add(files: readonly TouchedFile[], looks: () => readonly (TreeSnapshot | undefined)[]): void {
     for (const [real, sha256] of files) this.#files.set(real, { sha256, at: ++this.#count });
     if (this.#files.size > this.#pruneAt) this.#prune(looks());
   }
@@ -48,7 +48,7 @@ export class TouchedFiles {
   }
 
   /** Drops files that neither exist nor existed when a running command began. */
-  #prune(looks: readonly (TreeLook | undefined)[]): void {
+  #prune(looks: readonly (TreeSnapshot | undefined)[]): void {
     for (const real of this.#files.keys()) {
       const key = keyOf(real);
       const wasThere = looks.some(
