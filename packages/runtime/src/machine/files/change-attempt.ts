@@ -58,14 +58,14 @@ export class ChangeAttempt {
   readonly #undo_id: string;
   readonly #staged: { readonly file: Staged; readonly made: readonly string[] }[] = [];
   /** Temporary files and backups that may exist. */
-  readonly #litter: { readonly target: Target; readonly name: string }[] = [];
+  readonly #temporaryFiles: { readonly target: Target; readonly name: string }[] = [];
   readonly #packed: Packed[] = [];
-  readonly #made: string[] = [];
+  readonly #createdFolders: string[] = [];
   /** Folders to remove together with a file, innermost first. */
-  readonly #emptied: { readonly target: Target; readonly folders: readonly string[] }[] = [];
+  readonly #foldersToRemove: { readonly target: Target; readonly folders: readonly string[] }[] = [];
   /** The log contains the change, so its outcome must be logged too. */
   #isRecorded = false;
-  #isOver = false;
+  #isCommitted = false;
 
   constructor(parts: ChangeParts, request: ChangeRequest) {
     this.#parts = parts;
@@ -103,7 +103,7 @@ export class ChangeAttempt {
   async #stage(target: Target, change: FileChange): Promise<void> {
     const { objects, limit_bytes } = this.#parts;
     try {
-      const made = "remove" in change ? [] : this.#makeFolders(target);
+      const made = "remove" in change ? [] : this.#createFolders(target);
       const file = await stage(target, change, {
         log: this.#log,
         objects,
@@ -111,10 +111,11 @@ export class ChangeAttempt {
         signal: this.#request.signal,
         keep_limit_bytes: limit_bytes,
         packed: this.#packed,
-        onTemporary: (target, name) => this.#litter.push({ target, name }),
+        onTemporary: (target, name) => this.#temporaryFiles.push({ target, name }),
       });
       if (file !== undefined) this.#staged.push({ file, made });
-      if (file !== undefined && "remove" in change) this.#emptied.push({ target, folders: change.folders ?? [] });
+      if (file !== undefined && "remove" in change)
+        this.#foldersToRemove.push({ target, folders: change.folders ?? [] });
       if (this.#syncs.count >= MAX_WAITING) await this.#syncs.run();
     } catch (error) {
       throw convertSystemError(error, target.path, "change");
@@ -129,9 +130,9 @@ export class ChangeAttempt {
     await this.#record(committing, files);
     this.#request.signal.throwIfAborted();
     commitFiles(committing, this.#folders);
-    this.#isOver = true;
+    this.#isCommitted = true;
     const problem = await this.#syncFolders(committing);
-    for (const { target, backup } of committing) if (backup !== null) removeIfThere(target, backup);
+    for (const { target, backup } of committing) if (backup !== null) removeIfExists(target, backup);
     this.#removeEmptied();
     this.#log.end(this.#undo_id, "done");
     if (problem !== undefined) throw this.#notDurable(files, problem);
@@ -142,9 +143,9 @@ export class ChangeAttempt {
   /** Removes what this attempt created. What cannot be removed now is recorded and swept after this process ends. */
   #cleanUp(error: unknown): void {
     if (error instanceof PartialChangeError) this.#log.markPartial();
-    if (this.#isOver || error instanceof PartialChangeError) return;
-    for (const { target, name } of this.#litter) removeIfThere(target, name);
-    for (const folder of this.#made.toReversed()) this.#removeFolder(folder, folder);
+    if (this.#isCommitted || error instanceof PartialChangeError) return;
+    for (const { target, name } of this.#temporaryFiles) removeIfExists(target, name);
+    for (const folder of this.#createdFolders.toReversed()) this.#removeFolder(folder, folder);
     if (this.#isRecorded) this.#log.end(this.#undo_id, "failed");
   }
 
@@ -154,7 +155,7 @@ export class ChangeAttempt {
     this.#log.leave();
   }
 
-  #makeFolders({ folder, path }: Target): string[] {
+  #createFolders({ folder, path }: Target): string[] {
     const missing = this.#folders.missing(folder, path);
     if (missing.length === 0) return [];
     this.#isRecorded = true;
@@ -163,7 +164,7 @@ export class ChangeAttempt {
     for (const each of missing) {
       if (!this.#folders.make(each, path)) continue;
       made.push(each);
-      this.#made.push(each);
+      this.#createdFolders.push(each);
     }
     if (this.#folders.find(folder, path) === undefined) throw new ConcurrentChangeError(path);
     return made;
@@ -171,7 +172,7 @@ export class ChangeAttempt {
 
   /** Best effort, after the commit: a folder that still contains something stays. */
   #removeEmptied(): void {
-    for (const { target, folders } of this.#emptied) {
+    for (const { target, folders } of this.#foldersToRemove) {
       for (const folder of folders) {
         if (!target.real.startsWith(`${folder}/`) || !this.#removeFolder(folder, target.path)) break;
       }
@@ -193,7 +194,7 @@ export class ChangeAttempt {
     const isAlone = this.#staged.length === 1;
     return this.#staged.map(({ file }) => {
       const backup = isAlone || file.before === null ? null : this.#log.temporaryName(file.target.folder, "old");
-      if (backup !== null) this.#litter.push({ target: file.target, name: backup });
+      if (backup !== null) this.#temporaryFiles.push({ target: file.target, name: backup });
       return { ...file, backup };
     });
   }
@@ -218,7 +219,7 @@ export class ChangeAttempt {
 
   async #syncFolders(committing: readonly CommitFile[]): Promise<unknown> {
     const folders = new Set(committing.map(({ target }) => target.folder));
-    for (const folder of this.#made) folders.add(folder).add(dirname(folder));
+    for (const folder of this.#createdFolders) folders.add(folder).add(dirname(folder));
     const syncs = new Syncs();
     for (const folder of folders) {
       const fd = this.#folders.fdOf(folder);
@@ -246,7 +247,7 @@ export class ChangeAttempt {
   }
 }
 
-function removeIfThere(target: Target, name: string): void {
+function removeIfExists(target: Target, name: string): void {
   try {
     unlinkSync(target.at(name));
   } catch {

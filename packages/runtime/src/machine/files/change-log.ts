@@ -75,13 +75,13 @@ export class ChangeLog {
   readonly #state_dir: string;
   readonly #known = new Set<string>();
   readonly #madeMs: number;
-  #owed: LogLine[] = [];
+  #pending: LogLine[] = [];
   #nameSynced = false;
   #size = 0;
   #temporaries = 0;
   #users = 0;
-  #keepsSomething = false;
-  #hasHalfDone = false;
+  #hasChanges = false;
+  #hasPartialChange = false;
   #retired = false;
 
   constructor(state_dir: string, nowMs: number) {
@@ -102,10 +102,10 @@ export class ChangeLog {
    * written together with the next one; until then, or if this process dies first, recovery derives it from the files.
    */
   end(undo_id: string, outcome: Outcome): void {
-    this.#owed.push({ ended: undo_id, outcome });
-    if (outcome !== "failed") this.#keepsSomething = true;
+    this.#pending.push({ ended: undo_id, outcome });
+    if (outcome !== "failed") this.#hasChanges = true;
     try {
-      this.#payOff();
+      this.#writePending();
     } catch {
       // Written with the next line, see above.
     }
@@ -113,18 +113,18 @@ export class ChangeLog {
 
   /** Marks that a change could neither be completed nor rolled back and needs recovery. */
   markPartial(): void {
-    this.#hasHalfDone = true;
+    this.#hasPartialChange = true;
   }
 
-  #payOff(): void {
-    for (let line = this.#owed[0]; line !== undefined; line = this.#owed[0]) {
+  #writePending(): void {
+    for (let line = this.#pending[0]; line !== undefined; line = this.#pending[0]) {
       this.#write(line);
-      this.#owed.shift();
+      this.#pending.shift();
     }
   }
 
   append(line: LogLine): void {
-    this.#payOff();
+    this.#writePending();
     this.#write(line);
   }
 
@@ -135,7 +135,7 @@ export class ChangeLog {
   async store(line: ChangeLine | (ChangeLine & DoneLine), syncs: Syncs): Promise<void> {
     const { packed = [] } = line;
     this.append(line);
-    if ("ended" in line) this.#keepsSomething = true;
+    if ("ended" in line) this.#hasChanges = true;
     this.pack.refer(packed);
     this.pack.addTo(syncs, packed);
     this.addTo(syncs);
@@ -178,25 +178,25 @@ export class ChangeLog {
 
   leave(): void {
     this.#users--;
-    this.#putAway();
+    this.#closeIfDone();
   }
 
   /** Gives the log to no new user; closes it when the last user leaves. */
   retire(): void {
     this.#retired = true;
-    this.#putAway();
+    this.#closeIfDone();
   }
 
   /**
    * A log that contains a change with unknown outcome stays open, so that recovery finds it after this process ends.
    */
-  #putAway(): void {
+  #closeIfDone(): void {
     if (!this.#retired || this.#users > 0) return;
-    const isInOrder = !this.#hasHalfDone && this.#owed.length === 0;
+    const isComplete = !this.#hasPartialChange && this.#pending.length === 0;
     closeSync(this.#fd);
-    this.pack.close(this.#keepsSomething || !isInOrder);
-    if (!isInOrder) return;
-    if (this.#keepsSomething) renameSync(this.#path, closedPath(this.#state_dir, { id: this.#id }));
+    this.pack.close(this.#hasChanges || !isComplete);
+    if (!isComplete) return;
+    if (this.#hasChanges) renameSync(this.#path, closedPath(this.#state_dir, { id: this.#id }));
     else unlinkSync(this.#path);
   }
 }

@@ -31,23 +31,23 @@ export function commitFiles(files: readonly CommitFile[], folders: OpenFolders):
     }
     for (const file of files) {
       ({ path } = file.target);
-      putInPlace(file);
+      placeFile(file);
       done.push(file);
     }
   } catch (error) {
-    putBack(done, path);
-    throw failure(error, path, files.length);
+    rollBack(done, path);
+    throw commitError(error, path, files.length);
   }
 }
 
 /** A new file is linked into place, because a link never replaces a file that another process has just created. */
-function putInPlace({ target, temporary, before }: Staged): void {
+function placeFile({ target, temporary, before }: Staged): void {
   if (temporary === null) unlinkSync(target.at());
   else if (before !== null) renameSync(target.at(temporary), target.at());
   else if (linkOr(renameSync, target.at(temporary), target.at())) dropName(target.at(temporary));
 }
 
-/** Removes the temporary name. A failure is ignored: the file is already in place. */
+/** Removes the temporary name. A commitError is ignored: the file is already in place. */
 function dropName(path: string): void {
   try {
     unlinkSync(path);
@@ -59,18 +59,18 @@ function dropName(path: string): void {
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /** True if it was linked; on a file system without hard links, runs the fallback. */
-function linkOr(secondBest: (from: string, to: string) => void, from: string, to: string): boolean {
+function linkOr(fallback: (from: string, to: string) => void, from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
   } catch (error) {
     if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
-    secondBest(from, to);
+    fallback(from, to);
     return false;
   }
 }
 
-function putBack(done: readonly CommitFile[], failed: string): void {
+function rollBack(done: readonly CommitFile[], failed: string): void {
   const stuck: string[] = [];
   let why: unknown;
   for (const { target, backup } of done.toReversed()) {
@@ -99,12 +99,12 @@ export class PartialChangeError extends ToolError {
 }
 
 /** Files that appear, disappear or become folders between check and change: the retry sees their new state. */
-const MEANWHILE = new Set(["EEXIST", "ENOENT", "EISDIR", "ENOTDIR"]);
+const CONCURRENT_CODES = new Set(["EEXIST", "ENOENT", "EISDIR", "ENOTDIR"]);
 
-function failure(error: unknown, path: string, count: number): unknown {
+function commitError(error: unknown, path: string, count: number): unknown {
   if (!isSystemError(error)) return error;
-  if (MEANWHILE.has((error as NodeJS.ErrnoException).code ?? "")) return new ConcurrentChangeError(path);
-  const told = asToolError(error, path, "change");
+  if (CONCURRENT_CODES.has((error as NodeJS.ErrnoException).code ?? "")) return new ConcurrentChangeError(path);
+  const converted = asToolError(error, path, "change");
   const all = count === 1 ? "it was not changed" : `none of the ${count} files was changed`;
-  return new ToolError(told.code, `${told.message}; ${all}`, told.details, error);
+  return new ToolError(converted.code, `${converted.message}; ${all}`, converted.details, error);
 }

@@ -56,7 +56,7 @@ export async function recordExternalChanges(
     const gone: string[] = [];
     let turnMs = performance.now() + TURN_MS;
     for (const change of changes) {
-      const found = await keepContent(change, { log, objects, syncs, packed });
+      const found = await storeContent(change, { log, objects, syncs, packed });
       if (found === "same") same.push(change.file.real);
       else if (found === undefined) gone.push(change.file.path);
       else files.push(found);
@@ -89,7 +89,7 @@ function withLost({ lost = [], lost_more = 0 }: RecordRequest, gone: readonly st
   return { lost: all.slice(0, MAX_LOST), lost_more: lost_more + Math.max(0, all.length - MAX_LOST) };
 }
 
-interface Keeping {
+interface StorageParts {
   readonly log: ChangeLog;
   readonly objects: ChangeParts["objects"];
   readonly syncs: Syncs;
@@ -97,9 +97,9 @@ interface Keeping {
 }
 
 /** Stores the old content. "same" if nothing changed after all; undefined if the old content is lost. */
-async function keepContent(
+async function storeContent(
   { file, content }: ExternalChange,
-  { log, objects, syncs, packed }: Keeping,
+  { log, objects, syncs, packed }: StorageParts,
 ): Promise<ChangedEntry | "same" | undefined> {
   const { before } = file;
   if (!isFileVersion(before) || packed.has(before.sha256)) return file;

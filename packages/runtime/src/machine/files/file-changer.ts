@@ -28,8 +28,8 @@ import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
 import { Syncs } from "../system/syncs.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
 import { isSystemError } from "../system/system-error.ts";
-import { takeBack } from "./revert-unapproved.ts";
-import type { UnapprovedChange, RevertedChange, TakeBackOptions } from "./revert-unapproved.ts";
+import { revertUnapproved } from "./revert-unapproved.ts";
+import type { UnapprovedChange, RevertedChange, RevertOptions } from "./revert-unapproved.ts";
 import { openContents } from "./content-reader.ts";
 import { createUndoLog } from "./undo-log.ts";
 import { UndoObjects } from "./undo-objects.ts";
@@ -52,7 +52,7 @@ export interface FileChanger extends UndoKeeper {
   /** Records file changes made by another process, so that they can be undone like our own. */
   record(request: RecordRequest, changes: readonly ExternalChange[]): Promise<RecordedChanges>;
   /** Restores or removes entries changed without the required approval. A failure is reported per entry, not thrown. */
-  takeBack(unapproved: readonly UnapprovedChange[], options: TakeBackOptions): Promise<readonly RevertedChange[]>;
+  revertUnapproved(unapproved: readonly UnapprovedChange[], options: RevertOptions): Promise<readonly RevertedChange[]>;
   /** Notifies of each file before and after it changes, until the returned function is called. */
   watch(watcher: ChangeWatcher): () => void;
   /** Waits for changes in progress. */
@@ -117,7 +117,11 @@ class Changer implements FileChanger {
 
   async restore(request: RestoreRequest, items: readonly RestoreItem[]): Promise<Restored> {
     const { state_dir, workspace } = this.#options;
-    const parts = { ...this.#parts, workspace, openContents: openContents.bind(undefined, state_dir, this.#parts.objects) };
+    const parts = {
+      ...this.#parts,
+      workspace,
+      openContents: openContents.bind(undefined, state_dir, this.#parts.objects),
+    };
     const reals = items.map(({ real }) => real);
     return await this.#track(() => this.#holding(reals, request.signal, () => restore(parts, request, items)));
   }
@@ -130,8 +134,11 @@ class Changer implements FileChanger {
     return await this.#track(() => recordExternalChanges(this.#parts, request, changes));
   }
 
-  async takeBack(unapproved: readonly UnapprovedChange[], options: TakeBackOptions): Promise<readonly RevertedChange[]> {
-    return await this.#track(() => takeBack(this.#parts.logs, unapproved, options));
+  async revertUnapproved(
+    unapproved: readonly UnapprovedChange[],
+    options: RevertOptions,
+  ): Promise<readonly RevertedChange[]> {
+    return await this.#track(() => revertUnapproved(this.#parts.logs, unapproved, options));
   }
 
   watch(watcher: ChangeWatcher): () => void {
@@ -176,7 +183,7 @@ class Changer implements FileChanger {
       this.#isReady = true;
       return await work();
     } catch (error) {
-      throw isSystemError(error) ? stateTrouble(error, state_dir) : error;
+      throw isSystemError(error) ? stateFolderError(error, state_dir) : error;
     } finally {
       this.#running.delete(promise);
       resolve(undefined);
@@ -185,7 +192,7 @@ class Changer implements FileChanger {
 }
 
 /** Errors about the files themselves already name them; any other error concerns the state folder. */
-function stateTrouble(error: unknown, state_dir: string): ToolError {
+function stateFolderError(error: unknown, state_dir: string): ToolError {
   return new ToolError(
     "IOError",
     `Cannot change files: the state folder "${state_dir}" is unusable (${reasonOf(error)}); nothing was changed`,

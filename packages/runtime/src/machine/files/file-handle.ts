@@ -24,12 +24,12 @@ export interface FilesOptions {
   readonly signal: AbortSignal;
   /** Resolves when the start of the call is durably recorded. No file changes before that. */
   readonly recorded: () => Promise<void>;
-  /** Why a folder below a declared one may not be read; undefined if it may. */
+  /** Why a folder below a findTouch one may not be read; undefined if it may. */
   readonly judgeBelow: (real: string) => string | undefined;
 }
 
 /** Entries that a call reads before it yields to the event loop. */
-const ENTRIES_A_TURN = 16_384;
+const ENTRIES_PER_TURN = 16_384;
 
 /**
  * The Files handle of one call. Every operation opens the checked path, asks the kernel for the descriptor's real path,
@@ -41,7 +41,7 @@ export function createToolFiles(options: FilesOptions): ToolFiles {
   return {
     // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
     async stat(path) {
-      const touch = declared(touches, path, ["read", "list", "write", "delete"]);
+      const touch = findTouch(touches, path, ["read", "list", "write", "delete"]);
       const fd = openVerified(touch, { below: [], open: openHandle, doing: "open", workspace, judgeBelow });
       try {
         return factsOf(fd);
@@ -51,7 +51,7 @@ export function createToolFiles(options: FilesOptions): ToolFiles {
     },
 
     async list(path, options) {
-      const touch = declared(touches, path, ["list"]);
+      const touch = findTouch(touches, path, ["list"]);
       const fd = openVerified(touch, {
         below: options.below ?? [],
         open: openFolder,
@@ -73,7 +73,7 @@ export function createToolFiles(options: FilesOptions): ToolFiles {
 
     // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
     async open(path) {
-      const touch = declared(touches, path, ["read", "write", "delete"]);
+      const touch = findTouch(touches, path, ["read", "write", "delete"]);
       const fd = openVerified(touch, { below: [], open: openHandle, doing: "read", workspace, judgeBelow });
       try {
         return openFile(fd, path, signal);
@@ -86,7 +86,7 @@ export function createToolFiles(options: FilesOptions): ToolFiles {
   };
 }
 
-function declared(
+function findTouch(
   touches: readonly ResolvedTouch[],
   path: string,
   accesses: readonly [Access, ...Access[]],
@@ -155,8 +155,8 @@ async function listFolder(fd: number, options: FolderOptions): Promise<Listing> 
 
 /** Counts the entries of one call over all folders, and yields to timers and signals at intervals. */
 function takeTurns(signal: AbortSignal): () => Promise<void> | undefined {
-  let looked = 0;
-  return () => (++looked % ENTRIES_A_TURN === 0 ? letOthersRun(signal) : undefined);
+  let count = 0;
+  return () => (++count % ENTRIES_PER_TURN === 0 ? letOthersRun(signal) : undefined);
 }
 
 async function letOthersRun(signal: AbortSignal): Promise<void> {

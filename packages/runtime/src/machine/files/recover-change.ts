@@ -8,18 +8,18 @@ import { procPath } from "../system/handle.ts";
 import { openRealFolder } from "./sweep.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 
-export interface OrderOptions {
+export interface RecoverOptions {
   /** The content with this hash, or undefined if it is not stored. */
   readonly contentOf: (sha256: string) => Buffer | undefined;
   /** Prefix of temporary file names, which are swept. */
   readonly prefix: string;
   readonly append: (line: LogLine) => void;
   /** Inodes of files restored from the store by a recovery that was itself interrupted. */
-  readonly putBack: ReadonlyMap<string, string>;
+  readonly rolledBack: ReadonlyMap<string, string>;
 }
 
 /** One file of an interrupted change. Its folder is open if it was not moved. */
-interface Piece {
+interface FileToRecover {
   readonly file: ChangedEntry;
   readonly facts: StagedFacts;
   readonly folder: number | undefined;
@@ -36,30 +36,30 @@ const UNKNOWN: StagedFacts = { before_inode: null, after_inode: null, backup: nu
 export async function recoverChange(
   change: UndoRecord,
   staged: readonly StagedFacts[],
-  options: OrderOptions,
+  options: RecoverOptions,
 ): Promise<Outcome> {
-  const pieces: Piece[] = [];
+  const files: FileToRecover[] = [];
   try {
     for (const [index, file] of change.files.entries()) {
       const facts = staged[index] ?? UNKNOWN;
-      const again = options.putBack.get(`${change.undo_id} ${file.real}`);
-      pieces.push(await examine(file, facts, again));
+      const again = options.rolledBack.get(`${change.undo_id} ${file.real}`);
+      files.push(await examine(file, facts, again));
     }
-    const has = (state: Piece["state"]): boolean => pieces.some((piece) => piece.state === state);
+    const has = (state: FileToRecover["state"]): boolean => files.some((each) => each.state === state);
     if (!has("old")) return "done";
     if (!has("new")) return "failed";
-    const placed = pieces.filter(({ state }) => state === "new");
-    if (has("other") || !placed.every((piece) => canPutBack(piece, options))) return "left";
-    for (const piece of placed) putBack(piece, change.undo_id, options);
+    const placed = files.filter(({ state }) => state === "new");
+    if (has("other") || !placed.every((each) => canRollBack(each, options))) return "left";
+    for (const each of placed) rollBack(each, change.undo_id, options);
     for (const { folder } of placed) if (folder !== undefined) fsyncSync(folder);
     return "failed";
   } finally {
-    for (const { folder } of pieces) if (folder !== undefined) closeSync(folder);
+    for (const { folder } of files) if (folder !== undefined) closeSync(folder);
   }
 }
 
 /** By inode and hash: the inode shows whether this program wrote the file, the hash whether it changed since. */
-async function examine(file: ChangedEntry, facts: StagedFacts, again: string | undefined): Promise<Piece> {
+async function examine(file: ChangedEntry, facts: StagedFacts, again: string | undefined): Promise<FileToRecover> {
   const folder = openRealFolder(dirname(file.real));
   const is = (version: Version | null, inodes: readonly (string | null | undefined)[]): Promise<boolean> =>
     isAt(folder === undefined ? undefined : nameIn(folder, basename(file.real)), version, inodes);
@@ -94,34 +94,34 @@ function nameIn(folder: number, name: string): string {
   return `${procPath(folder)}/${name}`;
 }
 
-function backupOf({ folder, facts }: Piece): string | undefined {
+function backupOf({ folder, facts }: FileToRecover): string | undefined {
   if (folder === undefined || facts.backup === null) return undefined;
   const path = nameIn(folder, facts.backup);
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true ? path : undefined;
 }
 
-function canPutBack(piece: Piece, { contentOf }: OrderOptions): boolean {
-  const { before } = piece.file;
-  if (piece.folder === undefined) return false;
-  if (before === null || backupOf(piece) !== undefined) return true;
+function canRollBack(entry: FileToRecover, { contentOf }: RecoverOptions): boolean {
+  const { before } = entry.file;
+  if (entry.folder === undefined) return false;
+  if (before === null || backupOf(entry) !== undefined) return true;
   return isFileVersion(before) && contentOf(before.sha256) !== undefined;
 }
 
 /** If this recovery is interrupted too, the next one can continue after any of its steps. */
-function putBack(piece: Piece, undo_id: string, { contentOf, prefix, append }: OrderOptions): void {
-  const { file, folder } = piece;
+function rollBack(entry: FileToRecover, undo_id: string, { contentOf, prefix, append }: RecoverOptions): void {
+  const { file, folder } = entry;
   if (folder === undefined) return;
   const path = nameIn(folder, basename(file.real));
   if (file.before === null) {
     unlinkSync(path);
     return;
   }
-  const backup = backupOf(piece);
+  const backup = backupOf(entry);
   if (backup !== undefined) {
     renameSync(backup, path);
     return;
   }
-  const old = file.before as FileVersion; // `canPutBack` checked that it is a file
+  const old = file.before as FileVersion; // `canRollBack` checked that it is a file
   const temporary = nameIn(folder, `${prefix}recovery.tmp`);
   const fd = openSync(
     temporary,

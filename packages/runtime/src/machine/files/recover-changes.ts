@@ -91,11 +91,11 @@ async function recoverLog(name: string, place: RecoveryPlace): Promise<Recovered
   const { open, locks } = stateFolders(place.state_dir);
   const path = join(open, name);
   const lock = join(locks, parseLogName(name).id);
-  while (isLeftBehind(path)) {
+  while (isAbandoned(path)) {
     if (tryLockOnce(lock)) {
       try {
         // Another process may have recovered it before this one got the lock.
-        return isLeftBehind(path) ? await recoverLocked(path, place) : undefined;
+        return isAbandoned(path) ? await recoverLocked(path, place) : undefined;
       } finally {
         unlock(lock);
       }
@@ -106,7 +106,7 @@ async function recoverLog(name: string, place: RecoveryPlace): Promise<Recovered
 }
 
 /** Whether the log's process is gone. False if the log was closed meanwhile. */
-function isLeftBehind(path: string): boolean {
+function isAbandoned(path: string): boolean {
   const life = lifeOf(parseLogName(path).owner);
   if (life === "alive") return false;
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -124,7 +124,7 @@ interface LogState {
   readonly packed: ReadonlyMap<string, Packed>;
   readonly unfinished: readonly ChangeLine[];
   /** Inodes of files that were restored from the store, by undo_id and path. */
-  readonly putBack: ReadonlyMap<string, string>;
+  readonly rolledBack: ReadonlyMap<string, string>;
 }
 
 function readState(path: string): LogState {
@@ -143,7 +143,7 @@ function readState(path: string): LogState {
       lines.flatMap((line) => ("change" in line ? (line.packed ?? []) : [])).map((each) => [each.sha256, each]),
     ),
     unfinished: lines.flatMap((line) => ("change" in line && !ended.has(line.change.undo_id) ? [line] : [])),
-    putBack: new Map(
+    rolledBack: new Map(
       lines.flatMap((line) => ("put_back" in line ? [[`${line.undo_id} ${line.put_back}`, line.inode] as const] : [])),
     ),
   };
@@ -170,7 +170,7 @@ async function recoverLocked(path: string, { state_dir, workspace }: RecoveryPla
     const outcome =
       restoring === true
         ? await finish(change, { place: { state_dir, workspace }, prefix, append })
-        : await recoverChange(change, staged, { contentOf, prefix, append, putBack: state.putBack });
+        : await recoverChange(change, staged, { contentOf, prefix, append, rolledBack: state.rolledBack });
     outcomes.push({ change, outcome });
   }
   // Sweep after the rollback, which needs the backups, and before folders are removed, which must be empty.
@@ -179,17 +179,17 @@ async function recoverLocked(path: string, { state_dir, workspace }: RecoveryPla
   removeFolders([...state.madeInVain, ...failed.flatMap(({ folders_made = [] }) => folders_made)]);
   for (const { change, outcome } of outcomes) append({ ended: change.undo_id, outcome });
   renameSync(path, closedPath(state_dir, log));
-  const left = outcomes.filter(({ outcome }) => outcome === "left").map(({ change }) => toldOf(change, CHANGED));
+  const left = outcomes.filter(({ outcome }) => outcome === "left").map(({ change }) => describeLeft(change, CHANGED));
   return { changes: outcomes.length - left.length, left };
 }
 
-interface Finishing {
+interface FinishParts {
   readonly place: RecoveryPlace;
   readonly prefix: string;
   readonly append: (line: LogLine) => void;
 }
 
-async function finish(change: UndoRecord, { place, prefix, append }: Finishing): Promise<Outcome> {
+async function finish(change: UndoRecord, { place, prefix, append }: FinishParts): Promise<Outcome> {
   const hashes = new Set(change.files.flatMap(({ after }) => (isFileVersion(after) ? [after.sha256] : [])));
   const kept = openContents(place.state_dir, new UndoObjects(place.state_dir), hashes);
   let count = 0;
@@ -208,7 +208,7 @@ async function finish(change: UndoRecord, { place, prefix, append }: Finishing):
 /** No process creates this many temporary files, so the names cannot collide. */
 const RECOVERY_NUMBER = 1_000_000_000;
 
-function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord, why: string): LeftChange {
+function describeLeft({ undo_id, run_id, tool_call_id, files }: UndoRecord, why: string): LeftChange {
   return { undo_id, run_id, tool_call_id, files: files.map(({ real }) => real), why };
 }
 
@@ -232,8 +232,8 @@ function whyLeft(state: LogState, workspace: Places): string | undefined {
 
 /** A log without an unfinished change leaves only temporary files behind: nothing to report. */
 function leftOf({ unfinished, isDamaged: damaged }: LogState, { id, why }: { id: string; why: string }): LeftChange[] {
-  const told = unfinished.map(({ change }) => toldOf(change, why));
-  if (told.length > 0 || !damaged) return told;
+  const left = unfinished.map(({ change }) => describeLeft(change, why));
+  if (left.length > 0 || !damaged) return left;
   return [{ undo_id: id, run_id: "unknown", tool_call_id: "unknown", files: [], why }];
 }
 

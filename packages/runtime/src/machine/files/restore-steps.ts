@@ -8,7 +8,7 @@ import type { EntryState } from "./entry-state.ts";
 import { chmodEntry, identityOf } from "../system/handle.ts";
 import type { ContentReader } from "./content-reader.ts";
 import type { KeyFolders } from "../system/key-folders.ts";
-import { giveTo, removeNew } from "../system/new-files.ts";
+import { chownIfPermitted, removeIfExists } from "../system/handle.ts";
 import { findPartner, isToStandAlone } from "./restore-links.ts";
 import { Syncs } from "../system/syncs.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
@@ -139,7 +139,7 @@ class StepRunner {
 
   makeFolder({ key, item: { to } }: RestoreStep, at: Path): void {
     mkdirSync(at, { mode: 0o700 });
-    if (to?.owner !== undefined) giveTo(() => lchownSync(at, to.owner?.user ?? 0, to.owner?.group ?? 0));
+    if (to?.owner !== undefined) chownIfPermitted(() => lchownSync(at, to.owner?.user ?? 0, to.owner?.group ?? 0));
     this.#changedFolders.add(folderOf(key));
   }
 
@@ -167,7 +167,7 @@ class StepRunner {
       renameSync(temporary, at);
       this.#changedFolders.add(folderOf(key));
     } catch (error) {
-      removeNew(temporary);
+      removeIfExists(temporary);
       throw error;
     }
   }
@@ -278,7 +278,7 @@ class StepRunner {
     let isWaiting = false;
     try {
       if (!this.#options.kept.writeTo(sha256, fd)) throw new RestoreError("its old content is damaged");
-      if (owner !== undefined) giveTo(() => fchownSync(fd, owner.user, owner.group));
+      if (owner !== undefined) chownIfPermitted(() => fchownSync(fd, owner.user, owner.group));
       fchmodSync(fd, mode);
       this.#syncs.add(fd);
       isWaiting = true;
@@ -290,5 +290,5 @@ class StepRunner {
 
 function makeLink(temporary: Path, { target, owner }: LinkVersion): void {
   symlinkSync(systemPath(target), temporary);
-  if (owner !== undefined) giveTo(() => lchownSync(temporary, owner.user, owner.group));
+  if (owner !== undefined) chownIfPermitted(() => lchownSync(temporary, owner.user, owner.group));
 }

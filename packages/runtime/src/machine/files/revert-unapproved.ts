@@ -4,7 +4,7 @@ import { decodeKey, folderOf, keyOf, nameOf, systemPath } from "../system/keys.t
 import type { ChangeLogs } from "./change-log.ts";
 import type { ContentStore } from "../tree/content-store.ts";
 import { FolderToRead } from "../tree/read-entry.ts";
-import { giveTo, removeNew } from "../system/new-files.ts";
+import { chownIfPermitted, removeIfExists } from "../system/handle.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
 import { isSystemError } from "../system/system-error.ts";
 import type { Facts, TreeEntry } from "../tree/tree-snapshot.ts";
@@ -25,7 +25,7 @@ export interface RevertedChange {
   readonly problem?: string;
 }
 
-export interface TakeBackOptions {
+export interface RevertOptions {
   readonly contents: ContentStore;
   /** Keys of folders that did not exist before: removed afterwards if empty. */
   readonly folders_made: readonly string[];
@@ -38,22 +38,24 @@ export interface TakeBackOptions {
  * descriptor in the folder that was examined. An interruption leaves nothing behind: temporary files are recorded.
  */
 // oxlint-disable-next-line typescript/require-await -- see docs/decisions/0004
-export async function takeBack(
+export async function revertUnapproved(
   logs: ChangeLogs,
   unapproved: readonly UnapprovedChange[],
-  options: TakeBackOptions,
+  options: RevertOptions,
 ): Promise<readonly RevertedChange[]> {
   const isFolder = ({ after }: UnapprovedChange): boolean => after.kind === "directory";
   const added = unapproved.filter(({ before }) => before === undefined);
-  const removed = added.filter((each) => !isFolder(each)).map((each) => tell(each, "removed", unlinkSync));
+  const removed = added.filter((each) => !isFolder(each)).map((each) => tryToRevert(each, "removed", unlinkSync));
   const around = foldersAround(unapproved);
   // Longest first, so that a folder comes after its contents.
   const made = options.folders_made.filter((key) => around.has(key)).sort((one, other) => other.length - one.length);
   for (const key of made) removeIfEmpty(key);
-  const emptied = added.filter(isFolder).map((each) => tell(each, "removed", assertGone));
+  const emptied = added.filter(isFolder).map((each) => tryToRevert(each, "removed", assertGone));
   const restored = unapproved
     .filter(({ before }) => before !== undefined)
-    .map((each) => tell(each, "restored", (at, folder) => restore(at, folder, { ...options, entry: each, logs })));
+    .map((each) =>
+      tryToRevert(each, "restored", (at, folder) => restore(at, folder, { ...options, entry: each, logs })),
+    );
   return [...removed, ...emptied, ...restored];
 }
 
@@ -69,7 +71,7 @@ function foldersAround(unapproved: readonly UnapprovedChange[]): ReadonlySet<str
 type Path = string | Buffer;
 
 /** Runs the work in the entry's folder and returns the outcome. */
-function tell(
+function tryToRevert(
   entry: UnapprovedChange,
   outcome: "restored" | "removed",
   work: (at: Path, folder: FolderToRead) => void,
@@ -104,14 +106,13 @@ function removeIfEmpty(key: string): void {
 }
 
 function assertGone(at: Path): void {
-  if (lstatSync(at, { throwIfNoEntry: false }) !== undefined)
-    throw new RevertError("it is not empty, or was replaced");
+  if (lstatSync(at, { throwIfNoEntry: false }) !== undefined) throw new RevertError("it is not empty, or was replaced");
 }
 
 /** The error message is a clause for another message. */
 class RevertError extends Error {}
 
-interface RestoreOptions extends TakeBackOptions {
+interface RestoreOptions extends RevertOptions {
   readonly entry: UnapprovedChange;
   readonly logs: ChangeLogs;
 }
@@ -136,7 +137,7 @@ function restore(at: Path, folder: FolderToRead, { entry, logs, contents, rootOf
       else if (before !== undefined && content !== undefined) writeNew(temporary, content, before);
       renameSync(temporary, at);
     } catch (error) {
-      removeNew(temporary);
+      removeIfExists(temporary);
       throw error;
     }
   } finally {
@@ -150,7 +151,7 @@ function writeNew(path: Path, content: Buffer, { mode, owner, group }: Facts): v
   const fd = openSync(path, flags, 0o600);
   try {
     writeFileSync(fd, content);
-    giveTo(() => fchownSync(fd, owner, group));
+    chownIfPermitted(() => fchownSync(fd, owner, group));
     fchmodSync(fd, mode);
     fsyncSync(fd);
   } finally {

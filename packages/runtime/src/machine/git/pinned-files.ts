@@ -17,7 +17,7 @@ export interface PinOptions {
   /** No other command needs files that are no longer in the store. */
   readonly isAlone: boolean;
   /** Called often, to yield to the event loop. Throws if the scan was aborted. */
-  readonly breathe: () => Promise<void> | undefined;
+  readonly yieldIfDue: () => Promise<void> | undefined;
 }
 
 /** One folder of the store, at the time it was held. */
@@ -150,7 +150,7 @@ export class PinnedFiles {
     const names = top.filter((name) => name === "pack" || LOOSE_FOLDER.test(name));
     const now = new Map<string, PinnedFolder>();
     for (const name of names) {
-      await options.breathe();
+      await options.yieldIfDue();
       const folder = this.#look(name);
       if (folder !== undefined) now.set(name, folder);
     }
@@ -207,7 +207,7 @@ export class PinnedFiles {
       for (const each of folder.names) {
         if (name === "pack" ? this.#isSamePack(each, there) : there.has(each)) continue;
         if (performance.now() > options.untilMs) return false;
-        await options.breathe();
+        await options.yieldIfDue();
         const source = from.at(each);
         if (source === undefined) return false;
         rmSync(join(mirror, each), { force: true });

@@ -92,15 +92,13 @@ async function tunnelTo({ host, port }: Target, proxy: EnvironmentProxy, signal:
   return await promise;
 }
 
-const LONGEST_ANSWER = 100;
+const MAX_ANSWER = 100;
 
 /** Names the proxy and its variable, never its password. */
 function asProxyError(error: unknown, { host, port }: Target, { shown, variable }: EnvironmentProxy): ToolError {
   const reason = error instanceof NoTunnel ? "PROXY_REFUSED" : ((error as NodeJS.ErrnoException).code ?? "unknown");
   const why =
-    error instanceof NoTunnel
-      ? `answered ${error.message.slice(0, LONGEST_ANSWER)}`
-      : `could not be reached (${reason})`;
+    error instanceof NoTunnel ? `answered ${error.message.slice(0, MAX_ANSWER)}` : `could not be reached (${reason})`;
   return new ToolError(
     "IOError",
     `Cannot reach "${host}" on port ${port}: the proxy ${shown} (${variable}) ${why}`,

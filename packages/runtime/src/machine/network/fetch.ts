@@ -64,7 +64,7 @@ async function follow(request: NetworkRequest, options: NetworkOptions): Promise
     const answer = await exchange(outgoing, { options, max_bytes });
     if ("response" in answer) return { ...answer.response, redirects };
     redirects.push(outgoing.target.href);
-    if (redirects.length > MOST_REDIRECTS) throw tooManyRedirects(url);
+    if (redirects.length > MAX_REDIRECTS) throw tooManyRedirects(url);
     const { location, status } = answer;
     outgoing = followRedirect(outgoing, { status, target: judge(location, options.allow, outgoing.target) });
   }
@@ -193,7 +193,7 @@ function timedOut({ url, timeout_ms }: NetworkRequest): ToolError {
 
 function tooManyRedirects(url: string): ToolError {
   const shown = JSON.stringify(showAddress(url));
-  return new ToolError("IOError", `Cannot request ${shown}: more than ${MOST_REDIRECTS} redirects`, {
+  return new ToolError("IOError", `Cannot request ${shown}: more than ${MAX_REDIRECTS} redirects`, {
     hint: "Request the final address directly.",
   });
 }
@@ -206,7 +206,7 @@ interface Outgoing {
   readonly body: Buffer | undefined;
 }
 
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 /** They ask for nothing but an answer, so they may be asked elsewhere. */
 const SAFE_METHODS = new Set(["GET", "HEAD"]);

@@ -1,7 +1,7 @@
 import type { Target } from "../../policy/check-address.ts";
 import { ToolError } from "../../protocol/errors.ts";
 
-interface Trouble {
+interface NetworkFailure {
   readonly why: string;
   readonly hint: string;
 }
@@ -10,7 +10,7 @@ const TRY_AGAIN = "Retry later, or check that the server is running.";
 const CERTIFICATE = "The server cannot be trusted; use another address.";
 
 // oxfmt-ignore
-const TROUBLES: Readonly<Record<string, Trouble>> = {
+const FAILURES: Readonly<Record<string, NetworkFailure>> = {
   ENOTFOUND:     { why: "host not found",                             hint: "Check the spelling of the host name." },
   ENODATA:       { why: "host not found",                             hint: "Check the spelling of the host name." },
   EAI_AGAIN:     { why: "the DNS lookup failed temporarily",          hint: TRY_AGAIN },
@@ -38,7 +38,7 @@ const UNKNOWN_HINT = "Check the address and retry.";
 export function asNetworkError(error: unknown, { host, port }: Pick<Target, "host" | "port">): ToolError {
   if (error instanceof ToolError) return error;
   const code = codeOf(error);
-  const { why, hint } = TROUBLES[code] ?? { why: describeCode(code), hint: UNKNOWN_HINT };
+  const { why, hint } = FAILURES[code] ?? { why: describeCode(code), hint: UNKNOWN_HINT };
   return new ToolError(
     "IOError",
     `Cannot reach "${host}" on port ${port}: ${why}`,

@@ -9,8 +9,8 @@ import { ToolError } from "../../protocol/errors.ts";
 import { connectChecked } from "./connect.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { forward } from "./forward.ts";
-import { MOST_HEADER_BYTES } from "./send-request.ts";
-import { tunnel } from "./tunnel.ts";
+import { MAX_HEADER_BYTES } from "./send-request.ts";
+import { tunnel } from "./forward.ts";
 
 /** One connection that a command asked for, told when it is over or was refused. */
 export interface ProxiedConnection {
@@ -47,7 +47,7 @@ export interface NetworkProxy {
   close(): Promise<void>;
 }
 
-const MOST_CONNECTIONS = 64;
+const MAX_CONNECTIONS = 64;
 const IDLE_MS = 120_000;
 const CONNECT_MS = 20_000;
 
@@ -70,12 +70,12 @@ export async function startProxy(options: ProxyOptions): Promise<NetworkProxy> {
   const parts: ProxyParts = { options, idleMs: options.idle_ms ?? IDLE_MS, sockets: new Set() };
   const work = new Set<Promise<void>>();
   const server = createServer({
-    maxHeaderSize: MOST_HEADER_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: 20_000,
     requestTimeout: 0,
     keepAliveTimeout: 5000,
   });
-  server.maxConnections = options.max_connections ?? MOST_CONNECTIONS;
+  server.maxConnections = options.max_connections ?? MAX_CONNECTIONS;
   serve(server, parts, (each) => {
     const done = each.finally(() => work.delete(done));
     work.add(done);

@@ -13,7 +13,7 @@ const CARRIED = new Set("accept accept-language cache-control user-agent range".
 
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/;
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
-const MOST_BYTES = 16_384;
+const MAX_BYTES = 16_384;
 
 /** What a caller wants to send, by lower-case names. Throws `InvalidArguments`. */
 export function checkHeaders(given: Headers): Headers {
@@ -26,7 +26,7 @@ export function checkHeaders(given: Headers): Headers {
     bytes += name.length + value.length;
     checked[name] = value;
   }
-  if (bytes > MOST_BYTES) throw badHeader("*", `together they exceed ${MOST_BYTES} characters`);
+  if (bytes > MAX_BYTES) throw badHeader("*", `together they exceed ${MAX_BYTES} characters`);
   return checked;
 }
 

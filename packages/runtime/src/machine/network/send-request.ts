@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Target } from "../../policy/check-address.ts";
 
 /** Header lines of an answer, together. */
-export const MOST_HEADER_BYTES = 65_536;
+export const MAX_HEADER_BYTES = 65_536;
 
 interface Outgoing {
   readonly method: string;
@@ -28,7 +28,7 @@ export function sendRequest(socket: Socket, target: Target, outgoing: Outgoing):
     headers: { ...headers, host, connection: "close" },
     setHost: false,
     createConnection: () => socket,
-    maxHeaderSize: MOST_HEADER_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
     insecureHTTPParser: false,
     ...(signal === undefined ? {} : { signal }),
   });

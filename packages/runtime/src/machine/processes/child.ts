@@ -20,7 +20,7 @@ const GRACE_MS = 1_000;
 /** From the end of the first process to giving up on the rest of the output, and on the end of the others. */
 const DRAIN_MS = 500;
 const GONE_MS = 900;
-const MOST_SIGNALLED = 10_000;
+const MAX_SIGNALLED = 10_000;
 /** Between two looks for processes that left both the tree and the session: it takes reading every environment. */
 const FAR_MS = 1_000;
 const COMPLAINT_LENGTH = 500;
@@ -240,7 +240,7 @@ function sandboxTree(marked: Marked, { launch, cutLifeline }: Pick<Spawned, "cut
       const inner = launch.inner();
       if (inner === undefined) return kill();
       // The first process inside is the sandbox program's own: it ends when the others have.
-      for (const each of treeOf(inner, MOST_SIGNALLED).slice(1)) signalProcess(each, "SIGTERM");
+      for (const each of treeOf(inner, MAX_SIGNALLED).slice(1)) signalProcess(each, "SIGTERM");
     },
     kill,
     isGone() {

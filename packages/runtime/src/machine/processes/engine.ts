@@ -113,7 +113,7 @@ interface ObstacleWatch {
 }
 
 /**
- * ScannedSnapshots at an engine while it runs. Where it stands still without output, or takes much memory, `find` looks for a
+ * Watches an engine while it runs. Where it stands still without output, or takes much memory, `find` looks for a
  * reason, and the engine is ended if there is one. It is paused meanwhile, so that its memory does not grow.
  */
 function watchForObstacles(child: ChildProcess, find: () => Promise<Error | undefined>): ObstacleWatch {

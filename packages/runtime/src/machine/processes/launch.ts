@@ -55,7 +55,7 @@ export function bashArguments(run: Command["run"]): readonly string[] {
 }
 
 /** Each workspace has one or two at a time. The last one is in use until its command is spawned, at once. */
-const MOST_PROLOGUES = 8;
+const MAX_PROLOGUES = 8;
 
 /** Prologues by the descriptor that they are handed over as and what they start, each made once. */
 export class Prologues {
@@ -74,7 +74,7 @@ export class Prologues {
     const file = anonymousFile(folder, Buffer.from(prologueText(limits, facts)));
     this.#files.set(key, file);
     for (const [oldest, old] of this.#files) {
-      if (this.#files.size <= MOST_PROLOGUES) break;
+      if (this.#files.size <= MAX_PROLOGUES) break;
       this.#files.delete(oldest);
       closeSync(old);
     }

@@ -69,7 +69,7 @@ export function ranAlone({ pid, began }: Marked): boolean {
  */
 export function killMarked(marked: Marked): boolean {
   const ended = new Set<number>();
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const left = markedProcesses(marked);
     const fresh = left.filter((pid) => !ended.has(pid));
     if (fresh.length === 0) return left.length === 0;
@@ -80,7 +80,7 @@ export function killMarked(marked: Marked): boolean {
   }
   return false;
 }
-const MOST_ROUNDS = 50;
+const MAX_ROUNDS = 50;
 
 /**
  * Ends the leftover processes of a worker that was killed before it could clean up, and that ran without a sandbox,
@@ -96,7 +96,7 @@ export function sweepLost(): readonly number[] {
 /** Ends what the commands of this process have running, for one that is about to end itself. ScannedSnapshots until there is none. */
 export function endOwnCommands(): void {
   const ended = new Set<number>();
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const fresh = allPids().filter((pid) => pid !== process.pid && !ended.has(pid) && marksOf(pid).some(isOwn));
     if (fresh.length === 0) return;
     for (const pid of fresh) signalProcess(pid, "SIGSTOP");

@@ -32,7 +32,7 @@ const movers = new Set<Mover>();
 /** A tree that starts processes faster than they can be stopped is given up on after this time. */
 const HOLD_MS = 100;
 const PAUSE_MS = 0.2;
-const MOST_PROCESSES = 4_096;
+const MAX_PROCESSES = 4_096;
 
 /** Registers a command that may write to these roots. */
 export function registerMover(roots: readonly string[], gate: Gate): Registration {
@@ -71,7 +71,7 @@ function stopTree({ pid, stopped }: Mover): void {
   if (pid === undefined) return;
   const until = performance.now() + HOLD_MS;
   for (;;) {
-    const running = treeOf(pid, MOST_PROCESSES).filter((each) => !isStill(each, stopped));
+    const running = treeOf(pid, MAX_PROCESSES).filter((each) => !isStill(each, stopped));
     if (running.length === 0 || performance.now() > until) return;
     for (const each of running) if (signalProcess(each, "SIGSTOP")) stopped.add(each);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);

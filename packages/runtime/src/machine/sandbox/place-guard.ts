@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { PlaceJudge } from "../../contract/processes.ts";
 
 /** Limit for watched folders: those with protected files or with paths that a rule may close. Most workspaces have few. */
-export const MOST_WATCHED = 256;
+export const MAX_WATCHED = 256;
 
 /** Paths that a command must not access. */
 export interface GuardedPlaces {
@@ -53,7 +53,7 @@ export class PlaceGuard {
     if (inode === undefined || known?.inode === inode) return;
     known?.watcher.close(); // it watches an earlier folder at this path
     this.#watchers.delete(folder);
-    if (this.#watchers.size >= MOST_WATCHED) return;
+    if (this.#watchers.size >= MAX_WATCHED) return;
     try {
       const watcher = watch(folder, { persistent: false }, (_, name) => this.#changed(folder, name));
       const drop = (): void => {

@@ -10,7 +10,7 @@ import type { EntryKind } from "../../contract/context.ts";
 import { kindOf, procPath } from "../system/handle.ts";
 import { startEngine } from "../processes/engine.ts";
 import { PROGRAMS } from "../processes/programs.ts";
-import { complaintsOf } from "./complaints.ts";
+import { readErrorsOf } from "./obstacles.ts";
 import type { Fd } from "./engines.ts";
 import { decodeKey, folderOf } from "../system/keys.ts";
 import { obstaclesIn } from "./obstacles.ts";
@@ -129,7 +129,7 @@ async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptio
           reason: end.signal,
         });
       }
-      notes.push(...complaintsOf(end.stderr, tree));
+      notes.push(...readErrorsOf(end.stderr, tree));
     }
   } finally {
     await engine.stop();

@@ -115,7 +115,7 @@ const WIDTH = 500;
 /** Characters shown before a match if the beginning of the line is cut. */
 const BEFORE = 100;
 /** A word at the edge is shown completely or not at all: the redactor would not recognize half a secret. */
-const LONGEST_WORD = 200;
+const MAX_WORD = 200;
 const WORD = /[\w+/=.~-]/;
 
 interface CutLine {
@@ -148,7 +148,7 @@ function edgeAfter(line: string, at: number, limit: number): number {
 
 /** The last word end before `at`, or `at` if that is too far. */
 function edgeBefore(line: string, at: number): number {
-  for (let place = at; place > at - LONGEST_WORD; place--) {
+  for (let place = at; place > at - MAX_WORD; place--) {
     if (!WORD.test(line[place] ?? " ") && !isLowSurrogate(line, place)) return place;
   }
   return isLowSurrogate(line, at) ? at - 1 : at;

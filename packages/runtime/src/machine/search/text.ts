@@ -5,7 +5,7 @@ import { startEngine } from "../processes/engine.ts";
 import type { EngineEnd } from "../processes/engine.ts";
 import { hintOf } from "./accelerate.ts";
 import { rgTextArguments } from "./arguments.ts";
-import { complaintsOf } from "./complaints.ts";
+import { readErrorsOf } from "./obstacles.ts";
 import { FileContent } from "./file-content.ts";
 import { decodeKey, orderOf } from "../system/keys.ts";
 import { linesOf } from "./matched-lines.ts";
@@ -56,7 +56,7 @@ export async function* searchText(
     const end = await engine.ended;
     signal.throwIfAborted();
     if (!summary) throw refusalOf(end, query);
-    for (const complaint of complaintsOf(end.stderr, tree)) query.onComplaint(complaint);
+    for (const complaint of readErrorsOf(end.stderr, tree)) query.onComplaint(complaint);
   } finally {
     files.close();
     tree.forget();

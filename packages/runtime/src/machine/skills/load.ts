@@ -85,13 +85,13 @@ async function parseBytes(bytes: Buffer, name: string): ReturnType<typeof parseS
   return text === undefined ? { problems: ["its SKILL.md is not UTF-8"] } : await parseSkill(text, name);
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 function fileWarnings({ skill_md: { path }, links }: Survey): readonly string[] {
   const spelling = path === "SKILL.md" ? [] : [`its SKILL.md is called ${quote(path)}`];
   if (links.length === 0) return spelling;
-  const more = links.length > MOST_NAMED ? ` and ${links.length - MOST_NAMED} more` : "";
-  const names = links.slice(0, MOST_NAMED).map((link) => quote(link));
+  const more = links.length > MAX_NAMED ? ` and ${links.length - MAX_NAMED} more` : "";
+  const names = links.slice(0, MAX_NAMED).map((link) => quote(link));
   return [...spelling, `links in it were followed: ${names.join(", ")}${more}`];
 }
 

@@ -12,7 +12,7 @@ export interface PathLocksOptions {
 
 /** Pause before retrying a lock that another process holds. */
 const FIRST_PAUSE_MS = 1;
-const LONGEST_PAUSE_MS = 32;
+const MAX_PAUSE_MS = 32;
 
 /** Mutual exclusion per path: first come, first served in this process, and by lock files between processes. */
 export class PathLocks {
@@ -68,7 +68,7 @@ export class PathLocks {
         removeLock(file, holder.owner);
       }
       await pause(pauseMs, { signal });
-      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
     }
   }
 }

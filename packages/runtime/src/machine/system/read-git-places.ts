@@ -13,13 +13,13 @@ import { readRegular } from "./read-regular.ts";
 /** Interval between two checks for a changed configuration. */
 const FRESH_MS = 20;
 /** Number and depth of folders searched for repositories below the roots: about 2 µs each per check. */
-const MOST_FOLDERS = 200;
+const MAX_FOLDERS = 200;
 const DEEPEST = 3;
-const MOST_MODULES = 64;
-const MOST_CONFIGS = 128;
-const MOST_PLACES = 256;
-const MOST_LINKS = 256;
-const MOST_BYTES = 1 << 20;
+const MAX_MODULES = 64;
+const MAX_CONFIGS = 128;
+const MAX_PLACES = 256;
+const MAX_LINKS = 256;
+const MAX_BYTES = 1 << 20;
 const NOT_ENTERED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
 /**
@@ -66,7 +66,7 @@ export class GitPlacesReader {
     const named = this.#namedBy(configs).filter(({ path, if_exists }) => !if_exists || existsSync(path));
     const inside = this.#belowRoots([...repositories.flatMap((each) => this.#linksOf(each)), ...named]);
     const linked = this.#belowRoots(this.#links).map((each) => ({ ...each, is_linked: true as const }));
-    this.#places = [...this.#fixed, ...inside.slice(0, MOST_PLACES), ...linked.slice(0, MOST_LINKS)];
+    this.#places = [...this.#fixed, ...inside.slice(0, MAX_PLACES), ...linked.slice(0, MAX_LINKS)];
   }
 
   /** Both the named paths and their real paths. */
@@ -97,7 +97,7 @@ export class GitPlacesReader {
   #below(root: string): readonly Repository[] {
     const found: Repository[] = [];
     const folders: { readonly path: string; readonly depth: number }[] = [{ path: root, depth: 0 }];
-    for (let looked = 0; looked < MOST_FOLDERS; looked++) {
+    for (let looked = 0; looked < MAX_FOLDERS; looked++) {
       const next = folders.shift();
       if (next === undefined) break;
       this.#note(next.path);
@@ -140,7 +140,7 @@ export class GitPlacesReader {
     const found: NamedByGit[] = [];
     const waiting = [...configs];
     const read = new Set<string>();
-    for (let next = waiting.shift(); next !== undefined && read.size < MOST_CONFIGS; next = waiting.shift()) {
+    for (let next = waiting.shift(); next !== undefined && read.size < MAX_CONFIGS; next = waiting.shift()) {
       const { file, worktrees } = next;
       const id = [file, ...worktrees].join("\0");
       if (read.has(id)) continue;
@@ -186,7 +186,7 @@ function statsOf(path: string): BigIntStats | undefined {
 
 function readText(path: string): string | undefined {
   try {
-    return readRegular(path, MOST_BYTES)?.toString("latin1");
+    return readRegular(path, MAX_BYTES)?.toString("latin1");
   } catch {
     return undefined; // missing or not accessible
   }
@@ -197,7 +197,7 @@ function namesIn(path: string): { readonly folders: readonly string[]; readonly 
     const entries = readdirSync(path, { withFileTypes: true });
     const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
-    return { folders: folders.slice(0, MOST_FOLDERS), links };
+    return { folders: folders.slice(0, MAX_FOLDERS), links };
   } catch {
     return { folders: [], links: [] }; // removed meanwhile, or not accessible
   }
@@ -207,7 +207,7 @@ function namesIn(path: string): { readonly folders: readonly string[]; readonly 
 function modulesIn(folder: string): readonly string[] {
   const found: string[] = [];
   const folders = [folder];
-  for (let looked = 0; looked < MOST_MODULES; looked++) {
+  for (let looked = 0; looked < MAX_MODULES; looked++) {
     const next = folders.shift();
     if (next === undefined) break;
     if (existsSync(join(next, "HEAD"))) found.push(next);
@@ -218,7 +218,7 @@ function modulesIn(folder: string): readonly string[] {
 }
 
 /** Same limit as the kernel. */
-const MOST_FOLLOWED = 40;
+const MAX_FOLLOWED = 40;
 
 /** The real path. For a missing entry: resolved from its nearest existing folder, or from the target of a link. */
 function realOf(path: string, followed = 0): string {
@@ -227,7 +227,7 @@ function realOf(path: string, followed = 0): string {
     try {
       return join(realpathSync.native(folder), rest);
     } catch {
-      const target = followed < MOST_FOLLOWED ? targetOf(folder) : undefined;
+      const target = followed < MAX_FOLLOWED ? targetOf(folder) : undefined;
       if (target !== undefined) return realOf(join(resolve(dirname(folder), target), rest), followed + 1);
     }
   }

@@ -46,7 +46,7 @@ const MAX_TRIES = 3;
 export interface ReadOptions {
   readonly folder: FolderToRead;
   readonly name: string;
-  /** The state that the look found. */
+  /** The state that the snapshot found. */
   readonly facts: Facts;
 }
 
@@ -105,7 +105,9 @@ function readOnce({ folder, name, facts }: ReadOptions): Buffer | undefined {
   try {
     if (scratch.length < facts.size) scratch = Buffer.allocUnsafeSlow(Math.max(facts.size, 1 << 20));
     const count = readFully(fd, scratch, facts.size);
-    return count === facts.size && haveSameFacts(factsOf(fstatSync(fd)), facts) ? scratch.subarray(0, count) : undefined;
+    return count === facts.size && haveSameFacts(factsOf(fstatSync(fd)), facts)
+      ? scratch.subarray(0, count)
+      : undefined;
   } catch (error) {
     if (!isSystemError(error)) throw error;
     return undefined; // a broken disk, or not a file any more

@@ -25,11 +25,11 @@ export type Place = "later" | "sensitive" | undefined;
 /** A file of the object store: small ones as bytes, large ones as a descriptor that the caller closes. */
 export type PinnedContent = { readonly bytes: Buffer } | { readonly fd: number; readonly sha256: string };
 
-/** The objects of a git repository, as far as a look at a tree uses them. */
+/** The objects of a git repository, as far as a snapshot at a tree uses them. */
 export interface GitObjects {
   /** Its folder in the workspace, one character per byte. */
   readonly key: string;
-  /** Whether objects are gone that the previous look saw. */
+  /** Whether objects are gone that the previous snapshot saw. */
   readonly hasLost: boolean;
   /** The final hash of each held file that ends with one, by name. */
   readonly trailers: ReadonlyMap<string, { readonly bytes: Buffer }>;
@@ -43,10 +43,10 @@ export interface GitObjects {
 /** Where git has the content of a file: as an object, or the file is itself part of git's object storage. */
 export type GitSource = { readonly store: GitObjects } & ({ readonly oid: string } | { readonly name: string });
 
-/** An entry of a folder, as one look saw it. A later look reuses the object where the entry is unchanged. */
+/** An entry of a folder, as one snapshot saw it. A later snapshot reuses the object where the entry is unchanged. */
 export interface TreeEntry extends Facts {
   readonly place: Place;
-  /** It was changed so shortly before the look that a further change may have the same times. */
+  /** It was changed so shortly before the snapshot that a further change may have the same times. */
   readonly isYoung: boolean;
   /** Hash of its content, where that was read. */
   readonly sha256: string | undefined;
@@ -74,7 +74,7 @@ export interface TreeFolder {
   readonly rules: IgnoreRules;
 }
 
-/** What one look at the roots saw. */
+/** What one snapshot at the roots saw. */
 export interface TreeSnapshot {
   readonly folders: ReadonlyMap<string, TreeFolder>;
   /** Folders, by key, that were not scanned, and why. */

@@ -85,7 +85,7 @@ interface CommandStart {
   readonly from: number;
   /** Changes of this run are left out; empty to include those of parallel calls of the run. */
   readonly run_id: string;
-  /** The look before the command. */
+  /** The snapshot before the command. */
   readonly before: TreeSnapshot;
 }
 

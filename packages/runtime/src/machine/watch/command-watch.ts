@@ -2,14 +2,14 @@ import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { Command } from "../../contract/processes.ts";
 import { decodeKey } from "../system/keys.ts";
 import type { CommandChanges, CommandLook } from "../../contract/command-changes.ts";
-import type { Touched } from "./describe-differences.ts";
+import type { TouchedLookup } from "./describe-differences.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { GitTrees } from "../git/git-trees.ts";
 import { ContentStore } from "../tree/content-store.ts";
 import { fingerprintFolders } from "./skipped-folders.ts";
 import type { FolderFingerprints } from "./skipped-folders.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
-import { contentsIn, laterContents } from "./look-contents.ts";
+import { contentsIn, laterContents } from "./compare-snapshots.ts";
 import { OpenedFolders } from "./opened-folders.ts";
 import { takeTurn } from "./command-turns.ts";
 import type { CommandTurn } from "./command-turns.ts";
@@ -37,7 +37,7 @@ interface CommandWatchOptions {
 export interface WatchRequest {
   readonly run_id: string;
   readonly tool_call_id: string;
-  /** Aborts the look before the command; the look after it always runs. */
+  /** Aborts the snapshot before the command; the snapshot after it always runs. */
   readonly signal: AbortSignal;
   /** Resolves when the start of the call is on the disk. Nothing is reverted or recorded before that. */
   readonly recorded: () => Promise<void>;
@@ -59,7 +59,7 @@ export interface CommandWatch {
   close(): void;
 }
 
-/** Time limit of a look in a hurry: enough for 50,000 known files. */
+/** Time limit of a snapshot in a hurry: enough for 50,000 known files. */
 const HURRY_MS = 250;
 
 export function createCommandWatch(options: CommandWatchOptions): CommandWatch {
@@ -72,7 +72,7 @@ interface Running {
   readonly isBackground: boolean;
   /** Changes of other calls after this position are not its own, see `TouchedFiles`. */
   readonly position: number;
-  /** The look before the command, once it is complete. */
+  /** The snapshot before the command, once it is complete. */
   before: TreeSnapshot | undefined;
   leftOut: FolderFingerprints;
   overlapped: boolean;
@@ -81,7 +81,7 @@ interface Running {
 interface SnapshotPair {
   readonly before: TreeSnapshot;
   readonly after: TreeSnapshot;
-  /** Position at which the look after the command began, see `TouchedFiles`. */
+  /** Position at which the snapshot after the command began, see `TouchedFiles`. */
   readonly position: number;
 }
 
@@ -97,7 +97,7 @@ class Watch implements CommandWatch {
   /** Serializes commands that end at once: the second knows what the first reported. */
   #turn: Promise<unknown> = Promise.resolve();
   readonly #stopWatching: () => void;
-  /** The latest look: files unchanged since then are neither read nor stored again. */
+  /** The latest snapshot: files unchanged since then are neither read nor stored again. */
   #latest: TreeSnapshot | undefined;
 
   constructor(options: CommandWatchOptions) {
@@ -134,7 +134,7 @@ class Watch implements CommandWatch {
     };
     try {
       if (turn.isAlone()) this.#git.sweep();
-      const before = await this.#look(request, this.#latest, { turn });
+      const before = await this.#scan(request, this.#latest, { turn });
       own.before = before;
       own.leftOut = await fingerprintFolders(before);
       await this.#store(request, own, before);
@@ -145,7 +145,7 @@ class Watch implements CommandWatch {
     }
   }
 
-  /** Stores the look, so that the next start can find the changes if this process is killed. */
+  /** Stores the snapshot, so that the next start can find the changes if this process is killed. */
   async #store(request: WatchRequest, { turn, leftOut }: Running, before: TreeSnapshot): Promise<void> {
     const { run_id, tool_call_id, background, closes, opens, confirmed = false } = request;
     const { cwd, workspace } = this.#options;
@@ -193,14 +193,14 @@ class Watch implements CommandWatch {
     if (others.length > 0) this.#touched.add(files, () => others.map(({ before }) => before));
   }
 
-  async #look(
+  async #scan(
     { background, signal, closes, opens }: WatchRequest,
     previous: TreeSnapshot | undefined,
     { opened, turn }: { readonly opened?: OpenedFolders; readonly turn?: CommandTurn },
   ): Promise<TreeSnapshot> {
     const { workspace } = this.#options;
     const isAfter = opened !== undefined;
-    const look = await takeSnapshot({
+    const snapshot = await takeSnapshot({
       workspace,
       limits: this.#limits,
       contents: this.#contents,
@@ -217,24 +217,28 @@ class Watch implements CommandWatch {
       signal: isAfter ? new AbortController().signal : signal,
     });
     if (previous === undefined && background !== true) this.#git.finish();
-    // A look that read nothing would force the next one to read everything.
-    if (background !== true) this.#latest = look;
-    return look;
+    // A snapshot that read nothing would force the next one to read everything.
+    if (background !== true) this.#latest = snapshot;
+    return snapshot;
   }
 
   async #after(request: WatchRequest, own: Running, before: TreeSnapshot): Promise<CommandChanges> {
     const { position } = this.#touched;
     const opened = new OpenedFolders();
     try {
-      const after = await this.#look(request, before, { opened });
+      const after = await this.#scan(request, before, { opened });
       await request.recorded();
-      return await this.#tell(request, own, { before, after, position });
+      return await this.#settle(request, own, { before, after, position });
     } finally {
       opened.close();
     }
   }
 
-  async #tell(request: WatchRequest, own: Running, { before, after, position }: SnapshotPair): Promise<CommandChanges> {
+  async #settle(
+    request: WatchRequest,
+    own: Running,
+    { before, after, position }: SnapshotPair,
+  ): Promise<CommandChanges> {
     const parts = { ...this.#options, contents: this.#contents, limits: this.#limits };
     const settled = await settleCommand(parts, {
       request,
@@ -245,14 +249,14 @@ class Watch implements CommandWatch {
       touched: (count) => this.#touchedSince(own, request, { before, count }),
       overlapped: own.overlapped,
     });
-    // Files touched since the look differ from what it saw.
+    // Files touched since the snapshot differ from what it saw.
     const newer = this.#touched.since(position);
     this.#touch(
       settled.own.flatMap(leftBy).filter(([real]) => !newer.has(real)),
       own,
     );
     this.#touch(
-      settled.taken
+      settled.reverted
         .filter(({ outcome }) => outcome !== "stays")
         .map(({ entry }) => [decodeKey(entry.key), entry.before?.sha256 ?? null]),
       own,
@@ -265,7 +269,7 @@ class Watch implements CommandWatch {
     { position, turn }: Running,
     { run_id }: WatchRequest,
     { before, count }: { readonly before: TreeSnapshot; readonly count: number },
-  ): Touched {
+  ): TouchedLookup {
     const near = this.#touched.since(position);
     if (count === 0) return near;
     const far = new Map(changesOfOthers(this.#options.state_dir, { from: turn.from, run_id, before }));

@@ -17,7 +17,7 @@ export interface Differences {
   readonly folders_made: readonly string[];
 }
 
-/** Differences between two looks in the paths that both covered: files, links, and folders with their modes. */
+/** Differences between two snapshots in the paths that both covered: files, links, and folders with their modes. */
 export function compareSnapshots(before: TreeSnapshot, after: TreeSnapshot): Differences {
   const found = new Map<string, Difference>();
   const links = { before: findHardLinks(before), after: findHardLinks(after) };
@@ -80,4 +80,22 @@ function isChanged(was: TreeEntry, now: TreeEntry): boolean {
   if (now.kind !== "file") return was.inode !== now.inode;
   // Without both contents only the times can tell, and they differ: the entry is a new object.
   return was.mode !== now.mode || !haveSameContent(was, now);
+}
+
+export function bytesOf({ before, after }: Difference): number {
+  if (after?.kind !== "file") return 0;
+  return haveSameContent(before, after) ? 0 : after.size;
+}
+
+export function laterContents(snapshot: TreeSnapshot): Iterable<string> {
+  return contentsIn(snapshot, ({ place }) => place === "later");
+}
+
+export function* contentsIn(
+  { folders }: TreeSnapshot,
+  isWanted: (entry: TreeEntry) => boolean = () => true,
+): Iterable<string> {
+  for (const { entries } of folders.values()) {
+    for (const entry of entries.values()) if (entry.sha256 !== undefined && isWanted(entry)) yield entry.sha256;
+  }
 }

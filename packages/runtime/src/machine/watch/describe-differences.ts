@@ -16,7 +16,7 @@ import type { TreeEntry, TreeSnapshot } from "../tree/tree-snapshot.ts";
 import type { TreeLimits } from "../tree/tree-limits.ts";
 
 /** Changes of other calls meanwhile, by real path: the hash that they left, null if removed, undefined if not done. */
-export type Touched = Pick<ReadonlyMap<string, string | null | undefined>, "has" | "get">;
+export type TouchedLookup = Pick<ReadonlyMap<string, string | null | undefined>, "has" | "get">;
 
 interface DescribeOptions {
   readonly before: TreeSnapshot;
@@ -26,11 +26,11 @@ interface DescribeOptions {
   readonly limits: TreeLimits;
   /** Whether contents were stored at all. */
   readonly keeps: boolean;
-  readonly touched: Touched;
+  readonly touched: TouchedLookup;
   readonly workspace: Places;
 }
 
-export interface Described {
+export interface DescribedChange {
   readonly change: CommandChange;
   /** The change to record for undo; undefined where it cannot be undone. */
   readonly undo: ExternalChange | undefined;
@@ -39,10 +39,13 @@ export interface Described {
 }
 
 /** What is reported about the differences, and what can be recorded for undo. */
-export function describeChanges(differences: readonly Difference[], options: DescribeOptions): readonly Described[] {
+export function describeChanges(
+  differences: readonly Difference[],
+  options: DescribeOptions,
+): readonly DescribedChange[] {
   const around = new Set(differences.map(({ key }) => folderOf(key)));
   const names = findNames(options);
-  return differences.map((difference): Described => {
+  return differences.map((difference): DescribedChange => {
     const { key, before, after } = difference;
     const real = decodeKey(key);
     const why_not = whyNot(difference, real, options);
@@ -59,10 +62,10 @@ export function describeChanges(differences: readonly Difference[], options: Des
 
 type LinkedTo = (key: string, entry: TreeEntry | undefined) => readonly string[] | undefined;
 
-/** Hard links of files, as the look before and the look after saw them. */
+/** Hard links of files, as the snapshot before and the snapshot after saw them. */
 function findNames({ before, after }: Pick<DescribeOptions, "before" | "after">) {
-  const namesIn = (look: TreeSnapshot, other: TreeSnapshot): LinkedTo => {
-    const links = findHardLinks(look);
+  const namesIn = (snapshot: TreeSnapshot, other: TreeSnapshot): LinkedTo => {
+    const links = findHardLinks(snapshot);
     const isStill = (key: string, { inode, sha256 }: TreeEntry): boolean => {
       const now = other.folders.get(folderOf(key))?.entries.get(nameOf(key));
       return now?.inode === inode && now.sha256 === sha256;
@@ -73,7 +76,7 @@ function findNames({ before, after }: Pick<DescribeOptions, "before" | "after">)
 }
 
 /** Whether the file has the state in which another call left it. */
-export function isDoneBy(touched: Touched, real: string, now: TreeEntry | undefined): boolean {
+export function isDoneBy(touched: TouchedLookup, real: string, now: TreeEntry | undefined): boolean {
   if (!touched.has(real)) return false;
   const left = touched.get(real);
   return now?.kind === "file" ? left !== undefined && left === now.sha256 : left === null;

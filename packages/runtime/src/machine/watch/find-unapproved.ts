@@ -23,9 +23,9 @@ import type { UnapprovedChange, RevertedChange } from "../files/revert-unapprove
  */
 export function findUnapproved(
   differences: readonly Difference[],
-  looks: KnownSnapshots & WorkspaceContext,
+  snapshots: KnownSnapshots & WorkspaceContext,
 ): readonly UnapprovedChange[] {
-  const isMoved = findMoved(looks);
+  const isMoved = findMoved(snapshots);
   const byPlace = differences.flatMap((difference) => {
     const { key, after } = difference;
     if (after?.place === undefined) return [];
@@ -33,20 +33,20 @@ export function findUnapproved(
     // A folder by itself runs nothing.
     if (after.place === "later" && after.kind === "directory" && before === undefined) return [];
     // Closed files are never read, so old and new content cannot be compared.
-    if (after.place === "sensitive" && (before !== undefined || isInertKey(decodeKey(key), looks))) return [];
+    if (after.place === "sensitive" && (before !== undefined || isInertKey(decodeKey(key), snapshots))) return [];
     if (before === undefined && isMoved(difference)) return [];
-    if (after.place === "later" && isHarmless(difference, looks)) return [];
+    if (after.place === "later" && isHarmless(difference, snapshots)) return [];
     return [{ key, before, after }];
   });
   const known = new Set(byPlace.map(({ key }) => key));
-  return [...byPlace, ...findInBareRepositories(differences, looks).filter(({ key }) => !known.has(key))];
+  return [...byPlace, ...findInBareRepositories(differences, snapshots).filter(({ key }) => !known.has(key))];
 }
 
 /** Facts for deciding who made a change. */
 interface ReachFacts {
   readonly request: Pick<WatchRequest, "opens" | "closes" | "confirmed">;
   readonly workspace: WorkspaceContext;
-  readonly looks: Readonly<Record<"before" | "after", TreeSnapshot>>;
+  readonly snapshots: Readonly<Record<"before" | "after", TreeSnapshot>>;
 }
 
 /**
@@ -62,7 +62,7 @@ export function isOutOfReach({ key, before, after }: Difference, facts: ReachFac
   const isLaterFile = before?.place === "later" && before.kind !== "directory" && after !== undefined;
   if (!isLaterFile || confirmed === true || findLaterPlace(real, { roots })?.rewritten === true) return false;
   // A link cannot be a mount point: it is read-only only where its folder is.
-  if (before.kind === "link" && facts.looks.before.folders.get(folderOf(key))?.isLater !== true) return false;
+  if (before.kind === "link" && facts.snapshots.before.folders.get(folderOf(key))?.isLater !== true) return false;
   // In package folders only named paths are read-only in a sandbox, so that package managers work.
   if (isInPackages(real, facts.workspace) && !isNamed(real, facts.workspace)) return false;
   if (wasMoved(key, facts)) return false;
@@ -74,7 +74,7 @@ export function isOutOfReach({ key, before, after }: Difference, facts: ReachFac
  * Whether a parent folder was replaced. The read-only mounts moved with the old folder, and a command can make a new one
  * with a file of the same name in it.
  */
-function wasMoved(key: string, { looks: { before, after }, workspace }: ReachFacts): boolean {
+function wasMoved(key: string, { snapshots: { before, after }, workspace }: ReachFacts): boolean {
   for (let at = folderOf(key); at !== "" && !workspace.roots.includes(decodeKey(at)); at = folderOf(at)) {
     if (before.folders.get(at)?.facts.inode !== after.folders.get(at)?.facts.inode) return true;
   }

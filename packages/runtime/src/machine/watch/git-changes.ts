@@ -14,7 +14,7 @@ import type { ScannedSnapshots } from "./moved-files.ts";
 import { joinKey } from "../tree/tree-snapshot.ts";
 import type { TreeEntry, TreeFolder } from "../tree/tree-snapshot.ts";
 
-/** Two looks, and the file contents at each of them. */
+/** Two snapshots, and the file contents at each of them. */
 export interface KnownSnapshots extends ScannedSnapshots {
   readonly contents: Pick<ContentStore, "read">;
   /** Keys of folders that are new. */
@@ -30,14 +30,14 @@ const OF_GIT = /^\*?\.git(?:\/|$)/;
  * harmless settings, a sample hook, the remaining steps of a rebase that runs nothing, the pointer of a worktree or
  * submodule to its repository, a branch with the name of such a file.
  */
-export function isHarmless(difference: Difference, looks: KnownSnapshots): boolean {
+export function isHarmless(difference: Difference, snapshots: KnownSnapshots): boolean {
   const { key, before, after } = difference;
   if (after?.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;
-  const place = findLaterPlace(decodeKey(key), looks);
+  const place = findLaterPlace(decodeKey(key), snapshots);
   if (place === undefined || !OF_GIT.test(place.path)) return false;
-  if (isInStore(key, looks)) return true;
+  if (isInStore(key, snapshots)) return true;
   if (HOOKS.has(place.path)) return isSample(key);
-  return isPlainFile(difference, looks);
+  return isPlainFile(difference, snapshots);
 }
 
 /** Git never runs a file of this name. */
@@ -46,15 +46,15 @@ function isSample(key: string): boolean {
 }
 
 /** Judged by its name, in the folder of a repository or (`.git`) in a working folder. */
-function isPlainFile({ key, before, after }: Difference, looks: KnownSnapshots): boolean {
-  const now = textOf(after, looks);
+function isPlainFile({ key, before, after }: Difference, snapshots: KnownSnapshots): boolean {
+  const now = textOf(after, snapshots);
   const name = foldPath(nameOf(key));
   if (now === undefined) return false;
-  if (name === ".git" || name === "commondir") return leadsToRepository(now, folderOf(key), looks);
-  const was = before === undefined ? "" : textOf(before, looks);
+  if (name === ".git" || name === "commondir") return leadsToRepository(now, folderOf(key), snapshots);
+  const was = before === undefined ? "" : textOf(before, snapshots);
   if (name === "git-rebase-todo") return was !== undefined && addsNoProgram(was, now);
   if (name !== "config" && name !== "config.worktree") return false;
-  return was !== undefined && addsOnlyPlain(was, now, (path) => isWorkTree(path, folderOf(key), looks));
+  return was !== undefined && addsOnlyPlain(was, now, (path) => isWorkTree(path, folderOf(key), snapshots));
 }
 
 /** One character per byte. Undefined where the content is not known. */
@@ -113,20 +113,24 @@ function isRepository(folder: TreeFolder | undefined): folder is TreeFolder {
  * Changes that made or altered a folder that git treats as a repository because of its contents, so that git would run
  * something there: the settings themselves or, where those are older, the files that made the folder a repository.
  */
-export function findInBareRepositories(differences: readonly Difference[], looks: KnownSnapshots): readonly UnapprovedChange[] {
+export function findInBareRepositories(
+  differences: readonly Difference[],
+  snapshots: KnownSnapshots,
+): readonly UnapprovedChange[] {
   const byKey = new Map(differences.map((difference) => [difference.key, difference]));
   let byInode: ReadonlyMap<number, TreeFolder> | undefined;
-  return [...touchedFolders(differences, looks)].flatMap((key) => {
-    const folder = looks.after.folders.get(key);
-    if (!isRepository(folder) || isKnownByName(key, looks)) return [];
-    const settings = settingsIn(folder, looks);
-    byInode ??= new Map([...looks.before.folders.values()].map((each) => [each.facts.inode, each]));
-    if (isMovedFrom(byInode.get(folder.facts.inode), { folder, settings, looks })) return [];
-    const old = looks.before.folders.get(key);
+  return [...touchedFolders(differences, snapshots)].flatMap((key) => {
+    const folder = snapshots.after.folders.get(key);
+    if (!isRepository(folder) || isKnownByName(key, snapshots)) return [];
+    const settings = settingsIn(folder, snapshots);
+    byInode ??= new Map([...snapshots.before.folders.values()].map((each) => [each.facts.inode, each]));
+    if (isMovedFrom(byInode.get(folder.facts.inode), { folder, settings, snapshots })) return [];
+    const old = snapshots.before.folders.get(key);
     const changed = settings.flatMap((each) => byKey.get(each.key) ?? []);
-    const bad = changed.filter((each) => !isHarmlessSetting(each, looks));
+    const bad = changed.filter((each) => !isHarmlessSetting(each, snapshots));
     const rest = settings.filter((each) => !byKey.has(each.key));
-    if (!isRepository(old) && !rest.every((each) => isHarmlessSetting(each, looks))) bad.push(...newIn(folder, old));
+    if (!isRepository(old) && !rest.every((each) => isHarmlessSetting(each, snapshots)))
+      bad.push(...newIn(folder, old));
     return bad.flatMap(({ key: at, before, after }) =>
       after === undefined ? [] : [{ key: at, before: before?.kind === "directory" ? undefined : before, after }],
     );
@@ -153,15 +157,15 @@ function isKnownByName(key: string, { roots }: KnownSnapshots): boolean {
 interface MovedOptions {
   readonly folder: TreeFolder;
   readonly settings: readonly Difference[];
-  readonly looks: KnownSnapshots;
+  readonly snapshots: KnownSnapshots;
 }
 
 /** Whether it is an older repository, with all its settings, under a new name. */
-function isMovedFrom(origin: TreeFolder | undefined, { folder, settings, looks }: MovedOptions): boolean {
+function isMovedFrom(origin: TreeFolder | undefined, { folder, settings, snapshots }: MovedOptions): boolean {
   if (!isRepository(origin) || origin.key === folder.key) return false;
   return settings.every(({ key, after }) => {
     const below = key.slice(folder.key.length + 1);
-    const around = folderOf(below) === "" ? origin : looks.before.folders.get(joinKey(origin.key, folderOf(below)));
+    const around = folderOf(below) === "" ? origin : snapshots.before.folders.get(joinKey(origin.key, folderOf(below)));
     return after !== undefined && isSameFile(around?.entries.get(nameOf(below)), after);
   });
 }
@@ -177,11 +181,11 @@ function settingsIn({ key, entries }: TreeFolder, { after }: KnownSnapshots): re
   });
 }
 
-function isHarmlessSetting(difference: Difference, looks: KnownSnapshots): boolean {
+function isHarmlessSetting(difference: Difference, snapshots: KnownSnapshots): boolean {
   const { key, before, after } = difference;
   if (after === undefined || after.kind === "directory") return true;
   if (after.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;
-  return nameOf(folderOf(key)) === "hooks" ? isSample(key) : isPlainFile(difference, looks);
+  return nameOf(folderOf(key)) === "hooks" ? isSample(key) : isPlainFile(difference, snapshots);
 }
 
 function newIn({ key, entries }: TreeFolder, old: TreeFolder | undefined): readonly Difference[] {

@@ -5,7 +5,7 @@ import type { Difference } from "./compare-snapshots.ts";
 import { joinKey } from "../tree/tree-snapshot.ts";
 import type { Facts, TreeEntry, TreeSnapshot } from "../tree/tree-snapshot.ts";
 
-/** Two looks, and the roots that they scanned. */
+/** Two snapshots, and the roots that they scanned. */
 export interface ScannedSnapshots {
   readonly before: TreeSnapshot;
   readonly after: TreeSnapshot;

@@ -12,9 +12,9 @@ import { KINDS, PLACES } from "./snapshot-store.ts";
 import type { StoredEntry, StoredFacts, StoredLine } from "./snapshot-store.ts";
 import type { Facts, TreeEntry, TreeFolder, TreeSnapshot } from "../tree/tree-snapshot.ts";
 
-/** The look before a command whose process is gone. */
+/** The snapshot before a command whose process is gone. */
 export interface StoredSnapshot {
-  readonly look: TreeSnapshot;
+  readonly snapshot: TreeSnapshot;
   readonly leftOut: FolderFingerprints;
   /** Keys of paths that rules closed to it. */
   readonly closed: ReadonlySet<string>;
@@ -56,7 +56,7 @@ export function readSnapshot({ state_dir, name, id, git }: SnapshotFile): Stored
           ? new ContentStore(state_dir)
           : ContentStore.reopen(state_dir, join(looks, line.contents), spans);
       return {
-        look: { folders, left_out: new Map(line.left_out.map(([key, why]) => [key, why])) },
+        snapshot: { folders, left_out: new Map(line.left_out.map(([key, why]) => [key, why])) },
         leftOut: new Map(line.left_out.map(([key, , mark]) => [key, mark])),
         closed: new Set(line.closed),
         contents,

@@ -4,12 +4,12 @@ import type { FileChanger } from "../files/file-changer.ts";
 import { CONTENT_GONE, MAX_LOST } from "../files/external-changes.ts";
 import type { ExternalChange, RecordedChanges, RecordRequest } from "../files/external-changes.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
-import type { Described } from "./describe-differences.ts";
+import type { DescribedChange } from "./describe-differences.ts";
 
 type Changer = Pick<FileChanger, "record">;
 
 interface ToRecord {
-  readonly described: readonly Described[];
+  readonly described: readonly DescribedChange[];
   /** Other changes that undo cannot restore. */
   readonly lost: NonNullable<RecordRequest["lost"]>;
 }

@@ -285,10 +285,10 @@ test("what others changed after the kill is left alone, and undo says so", async
 
 // oxfmt-ignore
 const LOST = [
-  { title: "is gone",    why: "the previous state is no longer stored", harm: (path: string) => rmSync(path) },
+  { title: "is gone",    why: "the previous state cannot be compared (it does not exist)", harm: (path: string) => rmSync(path) },
   { title: "was cut",    why: "the previous state is no longer stored", harm: (path: string) => truncateSync(path, 100) },
   { title: "is damaged", why: "its stored state is damaged", harm: (path: string) => writeFileSync(path, `{"folder":7}\n{"look":1}\nnothing\n`) },
-  { title: "names a file elsewhere", why: "its stored state is damaged", harm: (path: string) => writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"contents":"/g, '"contents":"../../')) },
+  { title: "names a file elsewhere", why: "the previous state is no longer stored", harm: (path: string) => writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"contents":"/g, '"contents":"../../')) },
 ] as const;
 
 for (const { title, why, harm } of LOST) {

@@ -130,7 +130,7 @@ async function settle({ killed, command, stored, git }: Settling, options: Recov
   const { state_dir, changer } = options;
   const { run_id, tool_call_id, cwd, confirmed, opens, sandbox } = command;
   const workspace = { ...options.workspace, sandbox };
-  const { look: before, leftOut, contents } = stored;
+  const { snapshot: before, leftOut, contents } = stored;
   const closes = stored.closed.size === 0 ? {} : { closes: judgeOf(stored) };
   const opened = new OpenedFolders();
   try {
@@ -169,10 +169,10 @@ async function settle({ killed, command, stored, git }: Settling, options: Recov
 }
 
 /** Paths that rules closed to the command when it began. Hidden ones were not examined. */
-function judgeOf({ closed, look }: StoredSnapshot): PlaceJudge {
+function judgeOf({ closed, snapshot }: StoredSnapshot): PlaceJudge {
   const isSeen = (key: string, isFolder: boolean): boolean => {
-    if (isFolder) return look.folders.has(key);
-    const entry = look.folders.get(folderOf(key))?.entries.get(nameOf(key));
+    if (isFolder) return snapshot.folders.has(key);
+    const entry = snapshot.folders.get(folderOf(key))?.entries.get(nameOf(key));
     return entry?.sha256 !== undefined || entry?.git !== undefined;
   };
   const judge: PlaceJudge["judge"] = (real, isFolder) => {
@@ -195,7 +195,7 @@ async function recordUnknown(
 /** ScannedSnapshots of processes that are not visible, in other containers, are removed after this time. */
 const UNSEEN_MS = 24 * 3_600_000;
 
-/** Removes the looks of dead processes. */
+/** Removes the snapshots of dead processes. */
 function removeSnapshots(folder: string): void {
   for (const name of readdirSync(folder)) {
     const owner = SNAPSHOT_FILE.exec(name)?.groups?.["owner"];

@@ -9,13 +9,13 @@ import type { WatchRequest } from "./command-watch.ts";
 import { compareSnapshots } from "./compare-snapshots.ts";
 import type { Difference } from "./compare-snapshots.ts";
 import { describeChanges, isDoneBy } from "./describe-differences.ts";
-import type { Touched } from "./describe-differences.ts";
+import type { TouchedLookup } from "./describe-differences.ts";
 import { describeReverted, findUnapproved, isOutOfReach, quarantineRecord } from "./find-unapproved.ts";
 import type { ContentStore } from "../tree/content-store.ts";
 import { findLost } from "./skipped-folders.ts";
 import type { FolderFingerprints } from "./skipped-folders.ts";
 import { statsOf } from "../tree/list-folder.ts";
-import { bytesOf } from "./look-contents.ts";
+import { bytesOf } from "./compare-snapshots.ts";
 import { recordChanges, tryToRecord } from "./record-changes.ts";
 import type { TreeSnapshot } from "../tree/tree-snapshot.ts";
 import type { TreeLimits } from "../tree/tree-limits.ts";
@@ -31,7 +31,7 @@ interface SettleParts {
   readonly limits: TreeLimits;
 }
 
-/** A finished command, with the looks before and after it. */
+/** A finished command, with the snapshots before and after it. */
 interface EndedCommand {
   readonly request: Omit<WatchRequest, "signal" | "recorded">;
   readonly before: TreeSnapshot;
@@ -39,27 +39,27 @@ interface EndedCommand {
   readonly leftOut: FolderFingerprints;
   readonly time: Omit<CommandTime, "before" | "after">;
   /** Changes of other calls since it began. `count` is the number of differences. */
-  readonly touched: (count: number) => Touched;
+  readonly touched: (count: number) => TouchedLookup;
   readonly overlapped: boolean;
 }
 
-export interface Settled {
+export interface SettledCommand {
   readonly changes: CommandChanges;
   /** Changes that are certainly its own. */
   readonly own: readonly Difference[];
-  readonly taken: readonly RevertedChange[];
+  readonly reverted: readonly RevertedChange[];
 }
 
 const MAX_LEFT_OUT = 20;
 
 /** Reports what a command changed, sets aside what would run later, and records the rest for undo. */
-export async function settleCommand(parts: SettleParts, command: EndedCommand): Promise<Settled> {
+export async function settleCommand(parts: SettleParts, command: EndedCommand): Promise<SettledCommand> {
   const { workspace, cwd, contents, limits } = parts;
   const { request, before, after } = command;
   const found = compareSnapshots(before, after);
   const touched = command.touched(found.entries.length);
   // Changes of another call are reported by that call.
-  const reach = { request, workspace, looks: { before, after } };
+  const reach = { request, workspace, snapshots: { before, after } };
   const differences = found.entries.filter(
     (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, reach),
   );
@@ -71,24 +71,26 @@ export async function settleCommand(parts: SettleParts, command: EndedCommand): 
     request.confirmed === true
       ? []
       : findUnapproved(differences, { ...found, before, after, ...workspace, contents: parts.contents });
-  const { taken, set_aside_id } = await quarantine(parts, request, {
+  const { reverted, set_aside_id } = await quarantine(parts, request, {
     unapproved: unapproved.filter((each) => !touched.has(decodeKey(each.key)) && !isTheirs(each)),
     folders_made: found.folders_made,
   });
-  const takenKeys = new Set(taken.map(({ entry }) => entry.key));
+  const revertedKeys = new Set(reverted.map(({ entry }) => entry.key));
   const isThere = ({ key, after: now }: Difference): boolean => now?.kind !== "directory" || statsOf(key) !== undefined;
-  const kept = differences.filter((each) => !takenKeys.has(each.key) && (taken.length === 0 || isThere(each)));
+  const kept = differences.filter((each) => !revertedKeys.has(each.key) && (reverted.length === 0 || isThere(each)));
   const own = kept.filter((each) => isCertainlyOwn(each, time));
   const unsure = kept.length - own.length;
   const keeps = request.background !== true;
-  const told = await recordChanges(parts.changer, request, {
+  const recorded = await recordChanges(parts.changer, request, {
     described: describeChanges(own, { cwd, contents, limits, keeps, workspace, touched, before, after }),
-    lost: [...(await findLost(command.leftOut, after, cwd)), ...leftAlone(unsure, time)],
+    lost: [...(await findLost(command.leftOut, after, cwd)), ...skippedRecord(unsure, time)],
   });
   const leftOut = [...after.left_out].sort(([one], [other]) => (one < other ? -1 : 1));
   const changes = {
-    ...told,
-    taken_back: taken.map((each) => describeReverted(each, { workspace, cwd, isOwn: isCertainlyOwn(each.entry, time) })),
+    ...recorded,
+    taken_back: reverted.map((each) =>
+      describeReverted(each, { workspace, cwd, isOwn: isCertainlyOwn(each.entry, time) }),
+    ),
     ...(set_aside_id === undefined ? {} : { set_aside_id }),
     left_out: leftOut.slice(0, MAX_LEFT_OUT).map(([key, why]) => ({ path: pathFor(decodeKey(key), cwd), why })),
     left_out_more: Math.max(0, leftOut.length - MAX_LEFT_OUT),
@@ -96,11 +98,11 @@ export async function settleCommand(parts: SettleParts, command: EndedCommand): 
     ...(unsure === 0 ? {} : { unsure }),
     bytes_written: own.reduce((bytes, difference) => bytes + bytesOf(difference), 0),
   };
-  return { changes, own, taken };
+  return { changes, own, reverted };
 }
 
 /** Without paths: they may belong to another chat. */
-function leftAlone(count: number, { until }: Pick<CommandTime, "until">): NonNullable<RecordRequest["lost"]> {
+function skippedRecord(count: number, { until }: Pick<CommandTime, "until">): NonNullable<RecordRequest["lost"]> {
   if (count === 0) return [];
   const when = until === undefined ? "" : "the command may have ended already, or ";
   return [{ path: ".", why: `paths skipped: ${count}; they changed when ${when}commands of other sessions ran` }];
@@ -113,14 +115,14 @@ interface QuarantineParts {
   readonly contents: ContentStore;
 }
 
-interface Found {
+interface UnapprovedChanges {
   readonly unapproved: readonly UnapprovedChange[];
   /** Keys of folders that are new. */
   readonly folders_made: readonly string[];
 }
 
-interface Quarantine {
-  readonly taken: readonly RevertedChange[];
+interface QuarantineResult {
+  readonly reverted: readonly RevertedChange[];
   /** Undo with this ID restores the files. */
   readonly set_aside_id?: string | undefined;
 }
@@ -132,9 +134,9 @@ interface Quarantine {
 async function quarantine(
   parts: QuarantineParts,
   { run_id, tool_call_id }: { readonly run_id: string; readonly tool_call_id: string },
-  { unapproved, folders_made }: Found,
-): Promise<Quarantine> {
-  if (unapproved.length === 0) return { taken: [] };
+  { unapproved, folders_made }: UnapprovedChanges,
+): Promise<QuarantineResult> {
+  if (unapproved.length === 0) return { reverted: [] };
   const kept = unapproved.flatMap((each) => quarantineRecord(each, parts.cwd, parts.contents));
   const { undo_id, files } = await tryToRecord(parts.changer, { run_id, tool_call_id, set_aside: true }, kept);
   const safe = new Set(files.map(({ key, real }) => key ?? keyOf(real)));
@@ -145,16 +147,19 @@ async function quarantine(
     outcome: "stays" as const,
     problem: "its content could not be stored, so it was not removed",
   }));
-  const taken = await takeBack(parts, { folders_made, unapproved: unapproved.filter((each) => !isLost(each)) });
-  return { taken: [...taken, ...lost], set_aside_id: undo_id };
+  const reverted = await tryToRevert(parts, { folders_made, unapproved: unapproved.filter((each) => !isLost(each)) });
+  return { reverted: [...reverted, ...lost], set_aside_id: undo_id };
 }
 
-async function takeBack(parts: QuarantineParts, { unapproved, folders_made }: Found): Promise<readonly RevertedChange[]> {
+async function tryToRevert(
+  parts: QuarantineParts,
+  { unapproved, folders_made }: UnapprovedChanges,
+): Promise<readonly RevertedChange[]> {
   if (unapproved.length === 0) return [];
   const { changer, workspace, contents } = parts;
   const rootOf = (key: string): string => innermost(workspace.roots, decodeKey(key));
   try {
-    return await changer.takeBack(unapproved, { contents, folders_made, rootOf });
+    return await changer.revertUnapproved(unapproved, { contents, folders_made, rootOf });
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return unapproved.map((entry) => ({ entry, outcome: "stays", problem: error.message }));

@@ -8,17 +8,17 @@ import { joinKey } from "../tree/tree-snapshot.ts";
 import type { TreeSnapshot } from "../tree/tree-snapshot.ts";
 
 /** Limit for compared entries of left-out folders: about a second on a slow disk. Further entries are not compared. */
-const MOST_ENTRIES = 200_000;
+const MAX_ENTRIES = 200_000;
 /** Yield to the event loop this often. */
 const TURN_MS = 8;
 
-/** Fingerprints of folders that a look left out, by key: names, sizes, modes and times, at any depth. */
+/** Fingerprints of folders that a snapshot left out, by key: names, sizes, modes and times, at any depth. */
 export type FolderFingerprints = ReadonlyMap<string, string>;
 
 /** Reads no contents, so it costs only a few microseconds per entry. */
 export async function fingerprintFolders({ left_out }: Pick<TreeSnapshot, "left_out">): Promise<FolderFingerprints> {
   const marks = new Map<string, string>();
-  const budget = { left: MOST_ENTRIES, turnMs: performance.now() + TURN_MS };
+  const budget = { left: MAX_ENTRIES, turnMs: performance.now() + TURN_MS };
   for (const key of left_out.keys()) {
     const hash = createHash("sha256");
     await addFolder(hash, key, budget);
@@ -61,7 +61,7 @@ function namesIn(hash: Hash, key: string): ReturnType<typeof childrenIn> {
   }
 }
 
-/** What changed in folders that both looks left out: undo cannot restore it. */
+/** What changed in folders that both snapshots left out: undo cannot restore it. */
 export async function findLost(
   before: FolderFingerprints,
   { left_out }: Pick<TreeSnapshot, "left_out">,

@@ -8,7 +8,7 @@ import { haveSameFacts, isYoungAt, oidOf } from "../tree/tree-snapshot.ts";
 import type { GitObjects, Facts, GitSource, Place, TreeEntry } from "../tree/tree-snapshot.ts";
 import type { TreeLimits } from "../tree/tree-limits.ts";
 
-/** What one look has used so far. */
+/** What one snapshot has used so far. */
 interface Budget {
   kept: number;
   readBytes: number;
@@ -16,12 +16,12 @@ interface Budget {
   isLate: boolean;
 }
 
-/** Limit for stored bytes of run-later files per look, in units of `call_bytes`. */
+/** Limit for stored bytes of run-later files per snapshot, in units of `call_bytes`. */
 const LATER_CALLS = 4;
 
 interface FileOptions {
   readonly name: string;
-  /** Its current state, and its entry in the previous look. */
+  /** Its current state, and its entry in the previous snapshot. */
   readonly facts: Facts;
   readonly before: TreeEntry | undefined;
   readonly place: Place;
@@ -37,7 +37,7 @@ interface FileOptions {
   readonly isHidden: () => boolean;
 }
 
-/** The entry of anything but a folder: reused from the previous look where nothing changed, else read. */
+/** The entry of anything but a folder: reused from the previous snapshot where nothing changed, else read. */
 export function snapshotFile(options: FileOptions): TreeEntry | Promise<TreeEntry> {
   const { facts, before, contents, budget, git, name } = options;
   const isSame = before !== undefined && haveSameFacts(before, facts);
@@ -57,7 +57,7 @@ export function snapshotFile(options: FileOptions): TreeEntry | Promise<TreeEntr
   return before;
 }
 
-/** The git object of a file that no look has seen before: only then are the times in the index trusted. */
+/** The git object of a file that no snapshot has seen before: only then are the times in the index trusted. */
 function unreadBlob({ facts, place, git, keeps, isAfter, name, nowMs, isHidden }: FileOptions): string | undefined {
   const isUsual = facts.kind === "file" && place === undefined && facts.size <= OBJECT_BYTES;
   if (!isUsual || git.place === undefined || !keeps || isAfter || isYoungAt(nowMs, facts)) return undefined;

@@ -16,7 +16,7 @@ import type { GitObjects, Facts, GitSource, TreeEntry, TreeFolder, TreeSnapshot 
 const BATCH_CHARACTERS = 1 << 20;
 /** Yield to the event loop this often. */
 const TURN_MS = 8;
-/** Bytes beyond the size of a complete look before the file is rewritten. */
+/** Bytes beyond the size of a complete snapshot before the file is rewritten. */
 const SPARE_BYTES = 64 << 20;
 
 /** The order of kinds and places in stored entries. */
@@ -69,13 +69,13 @@ interface ToStore {
   readonly id: string;
   readonly leftOut: FolderFingerprints;
   readonly closes?: PlaceJudge | undefined;
-  /** No other command of this process needs the earlier looks. */
+  /** No other command of this process needs the earlier snapshots. */
   readonly isOnly: boolean;
 }
 
 /**
  * ScannedSnapshots before commands, on the disk: after a kill of the process, the next start finds what the command had changed.
- * Each look appends only its differences from the previous one. Not synced: writes survive a kill of the process, and
+ * Each snapshot appends only its differences from the previous one. Not synced: writes survive a kill of the process, and
  * after a power loss the result says that the changes are unknown. The caller closes it.
  */
 export class SnapshotStore {
@@ -95,9 +95,9 @@ export class SnapshotStore {
     this.#contents = contents;
   }
 
-  /** Returns the file name. Undefined where the look cannot be stored: commands run even when the disk is full. */
-  async store(look: TreeSnapshot, options: ToStore): Promise<string | undefined> {
-    const result = this.#turn.then(() => this.#tryToStore(look, options));
+  /** Returns the file name. Undefined where the snapshot cannot be stored: commands run even when the disk is full. */
+  async store(snapshot: TreeSnapshot, options: ToStore): Promise<string | undefined> {
+    const result = this.#turn.then(() => this.#tryToStore(snapshot, options));
     this.#turn = result.catch(() => {}); // reported to the caller of this turn
     return await result;
   }
@@ -114,11 +114,11 @@ export class SnapshotStore {
     this.#bytes = 0;
   }
 
-  async #tryToStore(look: TreeSnapshot, options: ToStore): Promise<string | undefined> {
+  async #tryToStore(snapshot: TreeSnapshot, options: ToStore): Promise<string | undefined> {
     const isLong = options.isOnly && this.#bytes > 2 * this.#wholeBytes + SPARE_BYTES;
     if (this.#epoch !== this.#contents.epoch || isLong) this.close();
     try {
-      return await this.#append(look, options);
+      return await this.#append(snapshot, options);
     } catch (error) {
       if (!isSystemError(error)) throw error;
       this.close();
@@ -126,7 +126,7 @@ export class SnapshotStore {
     }
   }
 
-  async #append(look: TreeSnapshot, { id, leftOut, closes }: ToStore): Promise<string> {
+  async #append(snapshot: TreeSnapshot, { id, leftOut, closes }: ToStore): Promise<string> {
     this.#contents.flush();
     this.#epoch = this.#contents.epoch;
     const isFirst = this.#file === undefined;
@@ -146,11 +146,11 @@ export class SnapshotStore {
       if (length > BATCH_CHARACTERS) flush();
     };
     for (const store of this.#stores.keys()) this.#addStore(store, add);
-    await this.#addFolders(look, add);
+    await this.#addFolders(snapshot, add);
     this.#addSpans(add);
-    const left_out = [...look.left_out].map(([key, why]) => [key, why, leftOut.get(key) ?? ""] as const);
+    const left_out = [...snapshot.left_out].map(([key, why]) => [key, why, leftOut.get(key) ?? ""] as const);
     const contents = this.#contents.path;
-    const closed = closes === undefined ? [] : [...closedIn(look, closes)];
+    const closed = closes === undefined ? [] : [...closedIn(snapshot, closes)];
     add({ look: id, contents: contents === undefined ? null : basename(contents), left_out, closed });
     flush();
     if (isFirst) this.#wholeBytes = this.#bytes;
@@ -163,16 +163,16 @@ export class SnapshotStore {
     return { fd: openSync(path, "ax", 0o600), path };
   }
 
-  async #addFolders(look: TreeSnapshot, add: (line: StoredLine) => void): Promise<void> {
+  async #addFolders(snapshot: TreeSnapshot, add: (line: StoredLine) => void): Promise<void> {
     let turnMs = performance.now() + TURN_MS;
-    for (const [key, folder] of look.folders) {
+    for (const [key, folder] of snapshot.folders) {
       if (!isStored(this.#folders.get(key), folder)) this.#addFolder(folder, add);
       if (performance.now() < turnMs) continue;
       await new Promise(setImmediate);
       turnMs = performance.now() + TURN_MS;
     }
-    for (const key of this.#folders.keys()) if (!look.folders.has(key)) add({ gone: key });
-    this.#folders = look.folders;
+    for (const key of this.#folders.keys()) if (!snapshot.folders.has(key)) add({ gone: key });
+    this.#folders = snapshot.folders;
   }
 
   #addFolder({ key, facts, isYoung, isLater, isIgnored, entries }: TreeFolder, add: (line: StoredLine) => void): void {
@@ -218,7 +218,7 @@ function storedFacts({ kind, inode, size, modified, touched, mode, owner, group,
   return [KINDS.indexOf(kind), inode, size, modified, touched, mode, owner, group, links];
 }
 
-/** Compares by identity: a look reuses the object of an unchanged entry. */
+/** Compares by identity: a snapshot reuses the object of an unchanged entry. */
 function isStored(was: TreeFolder | undefined, now: TreeFolder): boolean {
   if (was === undefined || was.entries.size !== now.entries.size || !haveSameFacts(was.facts, now.facts)) return false;
   for (const [name, entry] of now.entries) if (was.entries.get(name) !== entry) return false;

@@ -17,13 +17,13 @@ import type { Child } from "../tree/list-folder.ts";
 import type { SnapshotOptions } from "./snapshot-options.ts";
 import { snapshotFile } from "./snapshot-file.ts";
 import { FolderToRead, readSmall } from "../tree/read-entry.ts";
-import { rulesOf } from "../tree/read-rules.ts";
+import { rulesOf } from "../tree/ignore-rules.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
 import { haveSameFacts, factsOf, folderEntry, isYoungAt, joinKey } from "../tree/tree-snapshot.ts";
 import type { Facts, Place, TreeEntry, TreeFolder, TreeSnapshot } from "../tree/tree-snapshot.ts";
 import { AFTER_FACTOR, FOLDER_BYTES, HOLD_FACTOR } from "../tree/tree-limits.ts";
 
-interface Waiting {
+interface QueuedFolder {
   readonly key: string;
   readonly above: IgnoreRules;
   readonly isIgnored: boolean;
@@ -47,11 +47,11 @@ class Walk {
   readonly #folders = new Map<string, TreeFolder>();
   readonly #left_out = new Map<string, string>();
   /** Queues by priority: folders that may contain run-later files; the rest; folders that git ignores. */
-  readonly #first: Waiting[] = [];
-  readonly #usual: Waiting[] = [];
-  readonly #last: Waiting[] = [];
+  readonly #first: QueuedFolder[] = [];
+  readonly #usual: QueuedFolder[] = [];
+  readonly #last: QueuedFolder[] = [];
   readonly #closed: ReadonlySet<string>;
-  /** Whether git's configuration names the same paths as at the previous look; else every name is judged again. */
+  /** Whether git's configuration names the same paths as at the previous snapshot; else every name is judged again. */
   readonly #hasSamePlaces: boolean;
   /** Excludes the time for holding git objects. */
   #startMs = performance.now();
@@ -87,11 +87,11 @@ class Walk {
     return { folders: this.#folders, left_out: this.#left_out, ...(git_places === undefined ? {} : { git_places }) };
   }
 
-  #next(): Waiting | undefined {
+  #next(): QueuedFolder | undefined {
     return this.#first.pop() ?? this.#usual.pop() ?? this.#last.pop();
   }
 
-  async #visit(waiting: Waiting): Promise<void> {
+  async #visit(waiting: QueuedFolder): Promise<void> {
     const { key, above, isIgnored } = waiting;
     const { previous, workspace } = this.#options;
     this.#looked++;
@@ -115,10 +115,10 @@ class Walk {
     try {
       for (const { name, isFolder } of children) {
         const before = known?.entries.get(name);
-        const met = isFolder
-          ? this.#meetFolder(folder, { name, before, place })
+        const result = isFolder
+          ? this.#queueFolder(folder, { name, before, place })
           : this.#snapshotFile(folder, { name, before, toRead, nowMs, git });
-        const entry = met instanceof Promise ? await met : met;
+        const entry = result instanceof Promise ? await result : result;
         if (entry !== undefined) entries.set(name, entry);
         else if (!isFolder && this.#isHidden(key, name)) return;
         const clockMs = performance.now();
@@ -162,21 +162,21 @@ class Walk {
   }
 
   /** Files in a `.git` folder are not in the index. */
-  async #gitPlaceOf({ key, place }: Waiting, children: readonly Child[]): Promise<GitPlace | undefined> {
+  async #gitPlaceOf({ key, place }: QueuedFolder, children: readonly Child[]): Promise<GitPlace | undefined> {
     const { git, limits, keeps, isAfter, isAlone } = this.#options;
     if (!keeps || isAfter) return undefined;
     const isTop = children.some(({ name, isFolder }) => name === ".git" && isFolder);
     const nowMs = performance.now();
     const untilMs = nowMs + HOLD_FACTOR * limits.look_ms;
-    const breathe = () => (performance.now() > this.#turnMs ? this.#letOthersRun() : undefined);
-    const hold = { minFiles: limits.store_files, minBytes: limits.store_bytes, untilMs, isAlone, breathe };
+    const yieldIfDue = () => (performance.now() > this.#turnMs ? this.#letOthersRun() : undefined);
+    const hold = { minFiles: limits.store_files, minBytes: limits.store_bytes, untilMs, isAlone, yieldIfDue };
     const own = isTop ? await git.begin(key, hold) : place && enterFolder(place, nameOf(key));
     this.#startMs += performance.now() - nowMs;
     if (own === undefined || !children.some(({ name }) => name === ".gitattributes")) return own;
     return withAttributes(own, readSmall(key, ".gitattributes"));
   }
 
-  #snapshotFile(folder: TreeFolder, { name, before, toRead, nowMs, git }: MetFile): MaybeEntry | Promise<MaybeEntry> {
+  #snapshotFile(folder: TreeFolder, { name, before, toRead, nowMs, git }: FileChild): MaybeEntry | Promise<MaybeEntry> {
     this.#looked++;
     const stats = statsOf(joinKey(folder.key, name));
     if (stats === undefined) return undefined; // gone meanwhile
@@ -209,7 +209,7 @@ class Walk {
   }
 
   /** Queues a folder. One that is off limits to all tools is scanned only if it is new. */
-  #meetFolder(folder: TreeFolder, { name, before, place }: MetFolder): MaybeEntry {
+  #queueFolder(folder: TreeFolder, { name, before, place }: FolderChild): MaybeEntry {
     const { previous, isAfter, workspace } = this.#options;
     const key = joinKey(folder.key, name);
     if (this.#closed.has(key)) return undefined;
@@ -227,26 +227,26 @@ class Walk {
       // A sandbox hides it from the command.
       else if (workspace.sandbox === "none") this.#left_out.set(key, "it is off limits to all tools");
     } else if (isLoadedPackages(decodeKey(key), workspace) && (isKnown || !isAfter)) {
-      if (isAfter ? previous?.folders.has(key) === true : !this.#options.keepsPackages) this.#meetUsual(waiting);
-      else this.#meetCaches(waiting);
+      if (isAfter ? previous?.folders.has(key) === true : !this.#options.keepsPackages) this.#queueUsual(waiting);
+      else this.#queueCaches(waiting);
     } else if (folder.isLater || entry.place === "later" || mayHoldLater(decodeKey(key), workspace)) {
       this.#first.push(waiting);
-    } else this.#meetUsual(waiting);
+    } else this.#queueUsual(waiting);
     return entry;
   }
 
   /** A command cannot change these packages, only the caches among them, so only those are scanned. */
-  #meetCaches(waiting: Waiting): void {
+  #queueCaches(waiting: QueuedFolder): void {
     const isIgnored = waiting.isIgnored || this.#isIgnored(waiting.key, waiting.above);
     for (const key of cachesInPackages(waiting.key, this.#options.workspace)) {
       const why = this.#options.isAfter ? this.#options.previous?.left_out.get(key) : undefined;
       if (why !== undefined) this.#left_out.set(key, why);
-      else if (!this.#hides(key, true)) this.#meetUsual({ ...waiting, key }, isIgnored);
+      else if (!this.#hides(key, true)) this.#queueUsual({ ...waiting, key }, isIgnored);
     }
   }
 
   /** `isIgnored`: whether git ignores it; undefined where not known yet. */
-  #meetUsual(waiting: Waiting, isIgnored?: boolean): void {
+  #queueUsual(waiting: QueuedFolder, isIgnored?: boolean): void {
     const { heavy, limits } = this.#options;
     const { key, above } = waiting;
     if (waiting.isIgnored) this.#last.push(waiting);
@@ -270,16 +270,16 @@ class Walk {
 
 type MaybeEntry = TreeEntry | undefined;
 
-interface Met {
+interface ChildFacts {
   readonly name: string;
   readonly before: MaybeEntry;
 }
 
-interface MetFolder extends Met {
+interface FolderChild extends ChildFacts {
   readonly place: GitPlace | undefined;
 }
 
-interface MetFile extends Met {
+interface FileChild extends ChildFacts {
   readonly git: GitKnowledge;
   readonly toRead: FolderToRead;
   readonly nowMs: number;
