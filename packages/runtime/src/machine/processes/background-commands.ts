@@ -21,11 +21,11 @@ export interface BackgroundOptions {
   readonly state_dir: string;
   readonly limits: CommandLimits;
   readonly launch: (command: Command) => Launch;
-  /** Left out: everything is stored as it is. */
+  /** Default: output is stored unredacted. */
   readonly redactor?: OutputRedactor;
-  /** Of the log of one command. Default 16 MiB. */
+  /** Size limit of the log of one command. Default 16 MiB. */
   readonly log_bytes?: number;
-  /** That run at once. Default 20. */
+  /** Maximum number of running commands. Default 20. */
   readonly most?: number;
 }
 
@@ -36,24 +36,24 @@ const AS_IT_IS: OutputRedactor = {
 
 const LOG_BYTES = 16_777_216;
 const MAX_RUNNING = 20;
-/** Given back at once. */
+/** Maximum number of bytes per read. */
 const OUTPUT_BYTES = 1_048_576;
 
-/** A command of this process, also after its end. */
+/** A command started by this process, running or ended. */
 interface Own {
   record: BackgroundRecord;
   readonly child: Child;
   readonly log: LogWriter;
   readonly look: CommandLook | undefined;
-  /** Writes what was held back. */
+  /** Writes output that the redactor held back. */
   readonly flush: () => void;
   isStopped: boolean;
-  /** Those who wait for something new. */
+  /** Wakes callers that wait for new output. */
   readonly waiting: Set<() => void>;
   done: Promise<void>;
 }
 
-/** Runs commands that outlast their calls, for as long as this process lives. `close` ends them. */
+/** Runs commands that outlive their calls, until this process ends. `close` stops them. */
 export class BackgroundCommands implements Background {
   readonly #options: BackgroundOptions;
   readonly #own = new Map<string, Own>();
@@ -93,7 +93,7 @@ export class BackgroundCommands implements Background {
       writeRecord(folder, record);
     } catch (error) {
       await this.stop(background_id);
-      throw error; // what is not recorded does not run
+      throw error; // an unrecorded command must not run
     }
     return factsOf(record);
   }
@@ -123,12 +123,12 @@ export class BackgroundCommands implements Background {
 
   #restarted(background_id: string, pid: number): void {
     const own = this.#own.get(background_id);
-    if (own === undefined) return; // it was not recorded, and is being stopped
+    if (own === undefined) return; // it could not be recorded and is being stopped
     own.record = { ...own.record, pid };
     try {
       writeRecord(this.#openFolder(), own.record);
     } catch {
-      // The disk is full: the number on record is an old one, and the command is found by its mark.
+      // The disk is full: the recorded pid is outdated, and the command is found by its mark.
     }
   }
 
@@ -162,7 +162,7 @@ export class BackgroundCommands implements Background {
     return records.map((record) => factsOf(this.#own.get(record.background_id)?.record ?? record));
   }
 
-  /** Ends them all. Takes as long as stopping one, and looking for what each of them changed. */
+  /** Stops all of them in parallel: takes as long as stopping one and scanning for its changes. */
   async close(): Promise<void> {
     await Promise.all([...this.#own.keys()].map((id) => this.stop(id)));
   }
@@ -185,7 +185,7 @@ export class BackgroundCommands implements Background {
     try {
       end = await own.child.ended;
     } catch (error) {
-      own.log.add(Buffer.from(`${(error as Error).message}\n`)); // it never ran; the reason is its only output
+      own.log.add(Buffer.from(`${(error as Error).message}\n`)); // it never ran: the reason is its only output
     }
     own.flush();
     own.log.close();
@@ -195,12 +195,12 @@ export class BackgroundCommands implements Background {
     try {
       writeRecord(this.#openFolder(), own.record);
     } catch {
-      // The disk is full: this process still knows how it ended, and after it the command counts as lost, which is true.
+      // The disk is full: this process still knows the outcome; for others the command is lost.
     }
     for (const wake of own.waiting) wake();
   }
 
-  /** The command has ended, whatever comes of looking: a look that failed is told in its place. */
+  /** A failed scan is reported instead of the changes; the command has ended either way. */
   async #changesOf({ look }: Own, end: ChildEnd | undefined): Promise<Pick<BackgroundFacts, ChangeFacts>> {
     if (look === undefined) return {};
     if (end === undefined) {
@@ -260,10 +260,10 @@ async function newsOf(
   signal.throwIfAborted();
 }
 
-/** As many of each as a record should name; how many more there were is told beside. */
+/** Maximum number of paths that a record names; the others are counted. */
 const MAX_LISTED = { files: 1000, taken_back: 100 } as const;
 
-/** What of a command's changes goes on record: the first of them, with no secret in a name. */
+/** The part of a command's changes that is recorded, with secrets in names redacted. */
 function keepChanges(changes: CommandChanges, redactor: Pick<OutputRedactor, "text">): CommandChanges {
   const { files, taken_back, left_out } = changes;
   const named = <T extends { readonly path: string }>(each: T): T => ({ ...each, path: redactor.text(each.path) });

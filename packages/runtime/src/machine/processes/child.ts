@@ -15,13 +15,13 @@ import { StartComplaint } from "./start-complaint.ts";
 import { watch } from "./watchdog.ts";
 import { pause } from "../../protocol/pause.ts";
 
-/** From asking the processes to end to ending them. */
+/** Grace period between SIGTERM and SIGKILL. */
 const GRACE_MS = 1_000;
-/** From the end of the first process to giving up on the rest of the output, and on the end of the others. */
+/** After the first process ended: how long to wait for the rest of the output, and for the other processes. */
 const DRAIN_MS = 500;
 const GONE_MS = 900;
 const MAX_SIGNALLED = 10_000;
-/** Between two looks for processes that left both the tree and the session: it takes reading every environment. */
+/** Interval of the search for processes that left both the tree and the session: it reads every environment. */
 const FAR_MS = 1_000;
 const COMPLAINT_LENGTH = 500;
 
@@ -42,15 +42,15 @@ export interface ChildEnd {
 export interface Child {
   readonly pid: number;
   readonly launch: Launch;
-  /** Resolves when nothing of the command is left. Throws `SandboxUnavailable` where it was never begun. */
+  /** Resolves when all processes of the command are gone. Throws `SandboxUnavailable` if it never started. */
   readonly ended: Promise<ChildEnd>;
-  /** Asks all of its processes to end and then makes them, which is done at the latest 2 s later. Not after its end. */
+  /** Sends SIGTERM to all of its processes, then SIGKILL at most 2 s later. Not after it has ended. */
   stop(): void;
 }
 
 /**
- * Starts a command in a session of its own. A child that it leaves behind neither keeps it from ending nor outlives it:
- * in a sandbox the kernel ends it with the first process, without one it is found by its mark.
+ * Starts a command in its own session. A leftover child neither keeps the command running nor outlives it: in a sandbox
+ * the kernel kills it with the first process, without one it is found by its mark.
  */
 export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildOptions): Child {
   const mark = newMark(call_id);
@@ -83,7 +83,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
       errors.release();
       return { ...exitOf(raw, launch), ...(limit_reached && { limit_reached }), ...(unprotected && { unprotected }) };
     } finally {
-      isStopping = true; // its number may be another process's from now on
+      isStopping = true; // the pid may be reused from now on
       stopWatching();
       stopGuarding?.();
       clearTimeout(grace);
@@ -105,7 +105,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   };
 }
 
-/** Passes on what the command prints, less what the sandbox says where it does not start. */
+/** Forwards the output, except for the sandbox's own errors if it does not start. */
 function passOutputs(
   outputs: Spawned["outputs"],
   { launch, onOutput }: Pick<ChildOptions, "onOutput"> & { readonly launch: Launch },
@@ -114,7 +114,7 @@ function passOutputs(
   const errors = new StartComplaint((piece) => onOutput("stderr", piece));
   if (launch.sandbox === "none") errors.release();
   outputs.stdout?.on("data", (piece: Buffer) => {
-    errors.release(); // a sandbox says nothing there
+    errors.release(); // the sandbox program does not write to stdout
     onOutput("stdout", piece);
   });
   outputs.stderr?.on("data", (piece: Buffer) => {
@@ -127,9 +127,9 @@ function passOutputs(
 interface Spawned {
   readonly child: ChildProcess;
   readonly outputs: Readonly<Record<OutputStream, Readable | null>>;
-  /** A command that has not begun then never begins. */
+  /** Prevents a command that has not started yet from ever starting. */
   cutLifeline(): void;
-  /** Gives back what was opened for it. */
+  /** Closes what was opened for it. */
   release(): void;
 }
 
@@ -148,10 +148,10 @@ function spawnChild(launch: Launch, mark: string): Spawned {
     launch.close();
   };
   try {
-    dismiss = keepCommand(launch.bash); // before there is anything to end
+    dismiss = keepCommand(launch.bash); // before any process exists
     const child = spawn(program, args, { cwd, env: { ...environment, [MARK]: mark }, stdio, detached: true });
     lifeline = descriptors.includes("lifeline") ? child.stdio[3 + descriptors.indexOf("lifeline")] : undefined;
-    lifeline?.on("error", () => {}); // the other end is gone, which is all it tells
+    lifeline?.on("error", () => {}); // the other end is closed, which is its only signal
     const [stdout, stderr] = [pipes[0]?.output ?? child.stdout, pipes[1]?.output ?? child.stderr];
     return { child, outputs: { stdout, stderr }, cutLifeline, release };
   } catch (error) {
@@ -181,15 +181,15 @@ function cannotStart(complaint: string): ToolError {
   );
 }
 
-/** The processes of a command, to be signalled together. */
+/** The processes of a command, signalled together. */
 interface Tree {
-  /** All of them, or at least more than `most`. */
+  /** All of them, or at least one more than `most`. */
   members(most: number): readonly number[];
   freeze(): void;
   thaw(): void;
   terminate(): void;
   kill(): void;
-  /** Whether none is left. Those that are get killed. */
+  /** Whether all are gone. Kills those that are not. */
   isGone(): boolean;
 }
 
@@ -223,7 +223,7 @@ function bareTree(marked: Marked): Tree {
 
 function sandboxTree(marked: Marked, { launch, cutLifeline }: Pick<Spawned, "cutLifeline"> & { launch: Launch }): Tree {
   const kill = (): void => {
-    cutLifeline(); // first: what is not yet tied to the processes below does not begin
+    cutLifeline(); // first: processes that are not yet tied to the ones below do not start then
     const inner = launch.inner();
     if (inner !== undefined) signalProcess(inner, "SIGKILL");
     signalProcess(marked.pid, "SIGKILL");
@@ -233,19 +233,19 @@ function sandboxTree(marked: Marked, { launch, cutLifeline }: Pick<Spawned, "cut
       const inner = launch.inner();
       return inner === undefined ? [] : treeOf(inner, most);
     },
-    // All that it made hangs below its first process, so a part of it is enough to see what it is.
+    // All its processes are below its first one, so a part of the tree is enough to recognize it.
     freeze() {},
     thaw() {},
     terminate() {
       const inner = launch.inner();
       if (inner === undefined) return kill();
-      // The first process inside is the sandbox program's own: it ends when the others have.
+      // The first process inside is the sandbox program's own: it exits after the others.
       for (const each of treeOf(inner, MAX_SIGNALLED).slice(1)) signalProcess(each, "SIGTERM");
     },
     kill,
     isGone() {
       const inner = launch.inner();
-      // Killed before it could say which one that is: it may be there all the same, and would wait forever.
+      // Killed before it could report its pid: it may exist anyway, and would wait forever.
       if (inner === undefined) return ranAlone(marked) || killMarked(marked);
       if (!isAlive(inner)) return true;
       signalProcess(inner, "SIGKILL");
@@ -259,7 +259,7 @@ interface RawEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The end of the first process, then of the rest, then of the output: each waited for only so long. */
+/** Waits for the first process, then for the others, then for the output, each with a time limit. */
 async function endOf(child: ChildProcess, outputs: readonly (Readable | null)[], tree: Tree): Promise<RawEnd> {
   const closed = Promise.all(outputs.map(async (output) => await closeOf(output)));
   const end = await new Promise<RawEnd>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
@@ -276,11 +276,11 @@ async function endOf(child: ChildProcess, outputs: readonly (Readable | null)[],
 async function closeOf(output: Readable | null): Promise<void> {
   await new Promise<void>((resolve) => {
     if (output === null) resolve();
-    else output.once("close", resolve).once("error", () => resolve()); // what was read by then is all there is
+    else output.once("close", resolve).once("error", () => resolve()); // the output that was read by then is complete
   });
 }
 
-/** A sandbox tells a signal as shells do, by a number above 128. */
+/** A sandbox reports a signal as shells do, as a status above 128. */
 function exitOf({ code, signal }: RawEnd, launch: Launch): ChildEnd {
   if (signal !== null) return { exit_code: 128 + constants.signals[signal], signal };
   const exit_code = code ?? 0;

@@ -1,35 +1,35 @@
 import { isInside } from "../../paths/inside.ts";
 import { signalProcess, stateOf, treeOf } from "./process-tree.ts";
 
-/** What a command passes before it begins. */
+/** A command waits here before it starts. */
 export interface Gate {
-  /** False where it may have been passed already: the command's processes have to be stopped then. */
+  /** False if the command may have passed it already: then its processes must be stopped. */
   shut(): boolean;
   open(): void;
 }
 
-/** A command that is started or running, with what it may write to. */
+/** A starting or running command, with the roots that it may write to. */
 interface Mover {
   readonly roots: readonly string[];
   readonly gate: Gate;
-  /** Its first process, once it has one. */
+  /** Its first process, once it exists. */
   pid: number | undefined;
-  /** How many hold it still now, and the processes that were stopped for that. */
+  /** Number of callers that suspend it now, and the processes that were stopped. */
   holds: number;
   readonly stopped: Set<number>;
 }
 
-/** What a command registers itself by. */
+/** The registration of a command. */
 export interface Registration {
   started(pid: number): void;
   /** It has ended. */
   end(): void;
 }
 
-/** Of all sandboxes of this process: several may share a root. */
+/** Of all sandboxes in this process: several may share a root. */
 const movers = new Set<Mover>();
 
-/** A tree that starts processes faster than they can be stopped is given up on after this time. */
+/** Gives up on a tree that starts processes faster than they can be stopped. */
 const HOLD_MS = 100;
 const PAUSE_MS = 0.2;
 const MAX_PROCESSES = 4_096;
@@ -45,10 +45,10 @@ export function registerMover(roots: readonly string[], gate: Gate): Registratio
 }
 
 /**
- * Pauses (SIGSTOP) the commands of this process that may write to one of these roots, until the result is called: so
- * they move nothing while a sandbox is set up. They do not notice, unless they query the state of their children.
- * Undefined where no such command runs. A command that has not begun waits at its gate and is not stopped: stopped
- * before it has asked the kernel to die with this process, it would outlive it.
+ * Pauses (SIGSTOP) the commands of this process that may write to one of these roots, until the result is called, so
+ * that they move nothing while a sandbox is set up. They do not notice, unless they query the state of their children.
+ * Undefined if no such command runs. A command that has not started waits at its gate and is not stopped: stopped
+ * before its prctl call, it would outlive this process.
  */
 export function suspendMovers(roots: readonly string[]): (() => void) | undefined {
   const held = [...movers].filter((mover) => isShared(mover.roots, roots));
@@ -66,7 +66,7 @@ function isShared(some: readonly string[], others: readonly string[]): boolean {
   return some.some((one) => others.some((other) => isInside(one, other) || isInside(other, one)));
 }
 
-/** Again and again, until no process of the tree runs: one may have been started by another before that was stopped. */
+/** Repeats until no process of the tree runs: one may have been started by another before that was stopped. */
 function stopTree({ pid, stopped }: Mover): void {
   if (pid === undefined) return;
   const until = performance.now() + HOLD_MS;
@@ -78,7 +78,10 @@ function stopTree({ pid, stopped }: Mover): void {
   }
 }
 
-/** A process that waits in the kernel (`D`) is stopped before it does anything else. The first thread of one may be gone. */
+/**
+ * A process in uninterruptible sleep (`D`) stops before it does anything else. The main thread of a process may be
+ * gone.
+ */
 function isStill(pid: number, stopped: ReadonlySet<number>): boolean {
   const state = stateOf(pid);
   return state === undefined || /[TtX]/.test(state) || (stopped.has(pid) && /[DZ]/.test(state));
