@@ -26,7 +26,7 @@ interface Place {
 
 const PIECE_BYTES = 1 << 20;
 
-/** ScannedSnapshots all hashes up at once, so that each log is read only once. */
+/** Looks all hashes up at once, so that each log is read only once. */
 export function openContents(state_dir: string, objects: UndoObjects, hashes: ReadonlySet<string>): ContentReader {
   const places = new Map<string, Place>();
   for (const sha256 of hashes) {

@@ -7,7 +7,7 @@ import type { Target } from "../../policy/check-address.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { EnvironmentProxy } from "./environment-proxy.ts";
 
-/** What the proxy wants to know of us. Sent to the proxy only. */
+/** Credentials for the proxy, sent to the proxy only. */
 export function proxyHeaders({ url }: EnvironmentProxy): Readonly<Record<string, string>> {
   if (url.username === "" && url.password === "") return {};
   const known = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -15,8 +15,8 @@ export function proxyHeaders({ url }: EnvironmentProxy): Readonly<Record<string,
 }
 
 /**
- * A connection to the target through a tunnel of the proxy (`CONNECT`), or to the proxy itself for a request to an
- * http:// address. The target was judged before; the proxy looks its name up by itself. The caller ends the connection.
+ * A connection to the target through a tunnel of the proxy (`CONNECT`), or to the proxy itself for an http:// address.
+ * The target was checked before; the proxy resolves its name itself. The caller closes the connection.
  */
 export async function connectByProxy(target: Target, proxy: EnvironmentProxy, signal: AbortSignal): Promise<Socket> {
   try {
@@ -57,7 +57,7 @@ async function dialProxy({ url }: EnvironmentProxy, signal: AbortSignal): Promis
   }
 }
 
-/** What the proxy answered instead of a tunnel. */
+/** The proxy's status instead of a tunnel. */
 class NoTunnel extends Error {}
 
 async function tunnelTo({ host, port }: Target, proxy: EnvironmentProxy, signal: AbortSignal): Promise<Socket> {

@@ -15,11 +15,11 @@ import { ACCEPTED_ENCODINGS, readBody } from "./read-body.ts";
 import { sendRequest } from "./send-request.ts";
 
 interface NetworkOptions extends ConnectOptions {
-  /** The allowlist, as `judgeAddress` reads it. Empty: nothing is reached. */
+  /** The allowlist, as `judgeAddress` reads it. Empty: no host is reachable. */
   readonly allow: readonly string[];
-  /** Ends every request of this handle. */
+  /** Aborts every request of this handle. */
   readonly signal: AbortSignal;
-  /** Where proxies are named. Left out: none is used. */
+  /** The environment with proxy variables. Default: no proxy. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Called with every requested address, including redirect targets. */
   readonly onRequest?: (asked: AskedAddress) => void;
@@ -32,8 +32,8 @@ interface AskedAddress {
 }
 
 /**
- * The network for one call. Connections are used once, certificates are always checked, nothing is kept between two
- * requests. A proxy of the environment is used for targets that were judged as without one.
+ * The network handle of one call. Each connection is used once, certificates are always verified, and no state is kept
+ * between requests. A proxy of the environment is used for targets that pass the same checks as without one.
  */
 export function createToolNetwork(options: NetworkOptions): ToolNetwork {
   return {
@@ -70,14 +70,14 @@ async function follow(request: NetworkRequest, options: NetworkOptions): Promise
   }
 }
 
-/** The address in the form that is connected to. A redirect is judged as if it had been asked for. */
+/** The normalized address to connect to. A redirect is checked like a request of the caller. */
 function judge(urlText: string, allow: readonly string[], from?: Target): Target {
   const verdict = judgeAddress(urlText, allow);
   if (verdict.effect === "ALLOW") return verdict.target;
   const shown = JSON.stringify(showAddress(urlText));
   const doing =
     from === undefined ? `Cannot request ${shown}` : `Cannot follow the redirect from "${from.host}" to ${shown}`;
-  // A bad redirect is the fault of the server, not of the arguments.
+  // A bad redirect is the server's fault, not that of the arguments.
   const code = from === undefined ? verdict.code : "NetworkDenied";
   throw new ToolError(
     code,
@@ -95,7 +95,7 @@ interface Exchange {
   readonly max_bytes: number;
 }
 
-/** One request on a connection of its own. */
+/** One request on its own connection. */
 async function exchange(outgoing: Outgoing, { options, max_bytes }: Exchange): Promise<Answer> {
   const { target, method } = outgoing;
   options.onRequest?.({ host: target.host, port: target.port, method });
@@ -131,8 +131,8 @@ async function openSocket(target: Target, options: ConnectOptions, proxy?: Envir
 }
 
 /**
- * The name is resolved here first, and refused where it leads to a private address, as without a proxy. The proxy resolves
- * it once more: what it reaches is up to it, so it has to be one that the user trusts with that.
+ * The name is resolved here first, and refused if it has a private address, as without a proxy. The proxy resolves it
+ * again and decides what it reaches, so the user must trust it with that.
  */
 async function throughProxy(target: Target, options: ConnectOptions, proxy: EnvironmentProxy): Promise<Socket> {
   await checkAddresses(target, options);
@@ -173,9 +173,9 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 function locationOf({ statusCode = 0, headers }: IncomingMessage, from: Target): string | undefined {
   if (!REDIRECTS.has(statusCode) || headers.location === undefined) return undefined;
-  // Headers come one character a byte; browsers read this one as UTF-8.
+  // Headers are decoded as one character per byte; browsers read this one as UTF-8.
   const text = Buffer.from(headers.location, "latin1").toString("utf8");
-  // What cannot be put together is judged, and refused, as it stands. A relative one takes no control characters along.
+  // An unparsable redirect is checked, and refused, as it is. A relative one must not contain control characters.
   return URL.canParse(text, from.href) && !hasControl(text) ? new URL(text, from.href).href : text;
 }
 
@@ -198,7 +198,7 @@ function tooManyRedirects(url: string): ToolError {
   });
 }
 
-/** A request on its way. */
+/** A request in progress. */
 interface Outgoing {
   readonly target: Target;
   readonly method: string;
@@ -208,10 +208,10 @@ interface Outgoing {
 
 const MAX_REDIRECTS = 5;
 
-/** They ask for nothing but an answer, so they may be asked elsewhere. */
+/** Methods without side effects, which may be redirected anywhere. */
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
-/** The request that follows a redirect to an address that was judged. Throws `NetworkDenied` where none may. */
+/** The next request after a redirect to a checked address. Throws `NetworkDenied` if it must not be followed. */
 function followRedirect(
   { target: from, method, headers, body }: Outgoing,
   { status, target }: { readonly status: number; readonly target: Target },
@@ -230,7 +230,7 @@ function followRedirect(
   return { ...next, headers: withoutSecrets(next.headers) };
 }
 
-/** As browsers do it: 303 asks for a GET, and after a POST so do 301 and 302. */
+/** As in browsers: 303 becomes a GET, and so do 301 and 302 after a POST. */
 function becomesGet(status: number, method: string): boolean {
   if (status === 303) return method !== "HEAD";
   return method === "POST" && (status === 301 || status === 302);

@@ -13,13 +13,15 @@ interface Forwarded {
   readonly upstream: Socket;
 }
 
-/** They speak of one connection; the next one has its own. */
+/** Hop-by-hop headers: they describe one connection and are not forwarded. */
 const HOP_BY_HOP = new Set("connection keep-alive te trailer transfer-encoding upgrade host http2-settings".split(" "));
 
-/** Sends a plain request on and its answer back. Nothing of either is kept. Throws `IOError` before the answer began. */
+/**
+ * Forwards a plain request and its response. Stores neither. Throws `IOError` if it fails before the response begins.
+ */
 export async function forward({ request, response, target, upstream }: Forwarded, idleMs: number): Promise<Counted> {
   upstream.setTimeout(idleMs, () => upstream.destroy());
-  upstream.on("error", () => {}); // told by the request
+  upstream.on("error", () => {}); // reported by the request
   const outgoing = sendRequest(upstream, target, {
     method: request.method ?? "GET",
     headers: { ...endToEnd(request.headers), ...framing(request.headers) },
@@ -53,7 +55,7 @@ function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   );
 }
 
-/** A body goes on as it came: in chunks, or with its length among the other headers. */
+/** A body is forwarded as it came: in chunks, or with its length in the headers. */
 function framing(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" };
 }
@@ -66,11 +68,11 @@ export interface Counted {
 interface Ends {
   readonly client: Duplex;
   readonly upstream: Socket;
-  /** What the client sent right behind its request. */
+  /** Bytes that the client sent after its request. */
   readonly head: Buffer;
 }
 
-/** Passes bytes both ways until both ends are done, or one is gone. Never throws; nothing is left open. */
+/** Forwards bytes in both directions until both ends are done, or one is gone. Never throws; closes both ends. */
 export async function tunnel({ client, upstream, head }: Ends, idleMs: number): Promise<Counted> {
   upstream.setTimeout(idleMs, () => upstream.destroy());
   client.write("HTTP/1.1 200 Connection Established\r\n\r\n");

@@ -34,7 +34,7 @@ const FAILURES: Readonly<Record<string, NetworkFailure>> = {
 
 const UNKNOWN_HINT = "Check the address and retry.";
 
-/** What went wrong on the way, in our words. The system's own message is not passed on: it names resolved addresses. */
+/** Converts a connection error. The system's own message is not passed on: it names resolved addresses. */
 export function asNetworkError(error: unknown, { host, port }: Pick<Target, "host" | "port">): ToolError {
   if (error instanceof ToolError) return error;
   const code = codeOf(error);
@@ -48,7 +48,7 @@ export function asNetworkError(error: unknown, { host, port }: Pick<Target, "hos
 }
 
 function codeOf(error: unknown): string {
-  // Several addresses were tried: the last one's trouble stands for all.
+  // Several addresses were tried: reports the error of the last one.
   if (error instanceof AggregateError) return codeOf(error.errors.at(-1));
   return (error as NodeJS.ErrnoException | undefined)?.code ?? "unknown";
 }

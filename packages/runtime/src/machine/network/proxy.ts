@@ -12,38 +12,38 @@ import { forward } from "./forward.ts";
 import { MAX_HEADER_BYTES } from "./send-request.ts";
 import { tunnel } from "./forward.ts";
 
-/** One connection that a command asked for, told when it is over or was refused. */
+/** One connection of a command, reported when it ended or was refused. */
 export interface ProxiedConnection {
   readonly host: string;
   readonly port: number;
   /** "CONNECT", or the method of a plain request. */
   readonly method: string;
-  /** By the allowlist and the addresses; it may have failed all the same. */
+  /** Whether the allowlist and the address checks admitted it. It may have failed anyway. */
   readonly allowed: boolean;
-  /** Why not, or what went wrong. */
+  /** Why it was refused or failed. */
   readonly reason?: string;
   readonly bytes_sent: number;
   readonly bytes_received: number;
 }
 
 interface ProxyOptions extends ConnectOptions {
-  /** Where it listens. Nothing may be there; it is removed on close. */
+  /** The path of its socket. It must not exist, and is removed on close. */
   readonly socket_path: string;
   readonly allow: readonly string[];
-  /** For the record. Must not throw. */
+  /** Called for each connection, to record it. Must not throw. */
   readonly onConnection: (connection: ProxiedConnection) => void;
-  /** At once; more are refused. */
+  /** Maximum number of connections; more are refused. */
   readonly max_connections?: number;
-  /** Without a byte in either direction. */
+  /** Idle timeout, for both directions. */
   readonly idle_ms?: number;
-  /** To look the name up and connect. */
+  /** Timeout for resolving and connecting. */
   readonly connect_ms?: number;
-  /** Of the socket's file. */
+  /** File mode of the socket. */
   readonly mode?: number;
 }
 
 export interface NetworkProxy {
-  /** Ends every connection. Resolves when nothing is left, however often it is called. */
+  /** Closes every connection. Resolves when all are closed. Can be called repeatedly. */
   close(): Promise<void>;
 }
 
@@ -51,19 +51,18 @@ const MAX_CONNECTIONS = 64;
 const IDLE_MS = 120_000;
 const CONNECT_MS = 20_000;
 
-/** What handling a connection needs. */
+/** What is needed to handle a connection. */
 interface ProxyParts {
   readonly options: ProxyOptions;
   readonly idleMs: number;
-  /** Both ends of everything, until it is closed. */
+  /** The sockets of all open connections. */
   readonly sockets: Set<Socket>;
 }
 
 /**
- * The way out for commands that have no network of their own: an HTTP proxy on a Unix socket. A request goes where
- * `judgeAddress` lets it, to an address that was checked, or gets a 403 that says why. What goes through a tunnel is
- * not looked into: inside TLS a client may name another host to the server it was let through to. Ended by `signal`
- * too.
+ * Network access for commands without a network of their own: an HTTP proxy on a Unix socket. A request that
+ * `judgeAddress` admits is sent to a checked address; others get a 403 with the reason. The content of tunnels is not
+ * inspected: inside TLS a client may name another host to the server. `signal` closes it too.
  */
 export async function startProxy(options: ProxyOptions): Promise<NetworkProxy> {
   options.signal.throwIfAborted();
@@ -97,7 +96,7 @@ export async function startProxy(options: ProxyOptions): Promise<NetworkProxy> {
 function serve(server: Server, parts: ProxyParts, track: (work: Promise<void>) => void): void {
   server.on("connection", (socket) => {
     keep(socket, parts);
-    socket.on("error", () => {}); // a command that went away: "close" follows
+    socket.on("error", () => {}); // the command disconnected
     socket.setTimeout(parts.idleMs, () => socket.destroy());
   });
   server.on("request", (request, response) => track(serveRequest(request, response, parts)));
@@ -129,7 +128,7 @@ async function listen(server: Server, { socket_path, mode = 0o600 }: ProxyOption
   }
 }
 
-/** `GET http://host/path`: the only form of a plain request that a proxy gets. */
+/** `GET http://host/path`: the form of plain requests to a proxy. */
 async function serveRequest(request: IncomingMessage, response: ServerResponse, parts: ProxyParts): Promise<void> {
   const { url = "", method = "" } = request;
   const asked = { method, urlText: url };
@@ -156,13 +155,13 @@ interface Tunnelling {
   readonly head: Buffer;
 }
 
-/** A host and a port, as CONNECT has it: nothing in it that a URL would take for something else. */
+/** A host and a port, as in CONNECT, without characters that a URL would interpret otherwise. */
 const AUTHORITY = /^(?:[^\s\u0000-\u001f\u007f/\\@?#:[\]%]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
 
 async function serveTunnel({ request, client, head }: Tunnelling, parts: ProxyParts): Promise<void> {
   const { url = "" } = request;
   const asked = { method: "CONNECT", urlText: `https://${url}/` };
-  client.on("error", () => {}); // told by "close"
+  client.on("error", () => {}); // reported by "close"
   try {
     if (!AUTHORITY.test(url)) throw malformed("CONNECT takes a host and a port, such as example.com:443");
     const target = judge(asked.urlText, parts);
@@ -182,7 +181,7 @@ function judge(urlText: string, { options }: ProxyParts): Target {
   throw new ToolError(verdict.code, `Cannot reach ${JSON.stringify(showAddress(urlText))}: ${verdict.reason}`);
 }
 
-/** A client that goes away meanwhile takes the attempt with it. */
+/** Aborts the attempt when the client disconnects. */
 async function connectFor(target: Target, client: Duplex, parts: ProxyParts): Promise<Socket> {
   const { options } = parts;
   const gone = new AbortController();
@@ -240,7 +239,7 @@ function tell({ options }: ProxyParts, { method, urlText, target }: Asked, outco
   options.onConnection({ host, port, method, bytes_sent: 0, bytes_received: 0, ...outcome });
 }
 
-/** For the record: what was asked for, also where it makes no sense. */
+/** For the record: the requested address, even if it is invalid. */
 function placeOf(urlText: string): { readonly host: string; readonly port: number } {
   const url = URL.canParse(urlText) ? new URL(urlText) : undefined;
   if (url === undefined) return { host: urlText.slice(0, 200), port: 0 };

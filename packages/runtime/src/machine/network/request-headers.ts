@@ -3,19 +3,19 @@ import { ToolError } from "../../protocol/errors.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Set by the runtime alone: they frame the message, or speak to the next hop instead of the server. */
+/** Set by the runtime only: they frame the message, or are for the next hop instead of the server. */
 const OWN = new Set(
   "host connection content-length transfer-encoding te trailer upgrade keep-alive expect accept-encoding".split(" "),
 );
 
-/** Sent on to another origin. Everything else may be a secret, whatever its name: it was meant for the first one. */
+/** Also sent to another origin. All other headers may contain secrets that were meant for the first one. */
 const CARRIED = new Set("accept accept-language cache-control user-agent range".split(" "));
 
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/;
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 const MAX_BYTES = 16_384;
 
-/** What a caller wants to send, by lower-case names. Throws `InvalidArguments`. */
+/** The headers to send, by lower-case names. Throws `InvalidArguments`. */
 export function checkHeaders(given: Headers): Headers {
   const checked: Record<string, string> = {};
   let bytes = 0;
@@ -41,17 +41,17 @@ function badHeader(name: string, problem: string): ToolError {
   return new ToolError("InvalidArguments", `Cannot send the header ${shown}: ${problem}`, { field: "headers" });
 }
 
-/** What of it goes along when a redirect leads to another origin. */
+/** The headers that are sent along with a redirect to another origin. */
 export function withoutSecrets(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => CARRIED.has(name)));
 }
 
-/** What went with a body that is not sent again. */
+/** The headers without those of a body that is not sent again. */
 export function withoutBody(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith("content-")));
 }
 
-/** What the caller is shown of an answer's headers: cookies open the session they belong to, so they are counted only. */
+/** The response headers that the caller may see: cookies give access to a session, so they are only counted. */
 export function shownHeaders(headers: IncomingHttpHeaders): Headers {
   const shown: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {

@@ -22,7 +22,7 @@ const MADE: readonly { readonly name: string; readonly of?: readonly string[] }[
 
 /**
  * Creates the caches that tools would create in read-only package folders, where nothing can be created from inside a
- * sandbox. Called before the snapshot at the workspace, so that they do not count as a change of the command.
+ * sandbox. Called before the snapshot of the workspace, so that they do not count as a change of the command.
  */
 export function makePackageCaches(ground: Ground): void {
   for (const modules of packageFolders(ground)) {

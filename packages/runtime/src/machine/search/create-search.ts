@@ -143,7 +143,7 @@ interface FinishOptions {
   readonly tree: VerifiedTree;
 }
 
-/** ScannedSnapshots up each name only now, when few are left. */
+/** Examines each name only now, when few are left. */
 function finish(picker: Picker, { query, plan, tree }: FinishOptions): Pick<FoundNames, "entries" | "next"> {
   const { names, more } = picker.result();
   const entries: FoundName[] = [];

@@ -1,4 +1,4 @@
-/** Limits on the cost of one snapshot at the workspace. Beyond them files are listed but not restorable, or left out. */
+/** Limits on the cost of one snapshot of the workspace. Beyond them files are listed but not restorable, or left out. */
 export interface TreeLimits {
   /** Maximum number of scanned files. */
   readonly look_files: number;

@@ -74,7 +74,7 @@ export interface TreeFolder {
   readonly rules: IgnoreRules;
 }
 
-/** What one snapshot at the roots saw. */
+/** The state of the roots, as one scan found it. */
 export interface TreeSnapshot {
   readonly folders: ReadonlyMap<string, TreeFolder>;
   /** Folders, by key, that were not scanned, and why. */

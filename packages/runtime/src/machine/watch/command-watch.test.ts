@@ -135,7 +135,7 @@ function contentOf(path: Buffer, { mode, size }: Stats): string {
   return process.getuid?.() === 0 || (mode & 0o400) !== 0 ? readFileSync(path, "latin1") : `${size} bytes`;
 }
 
-/** ScannedSnapshots into a folder that its own mode closes to a plain user, and leaves it as it was. */
+/** Looks into a folder that its own mode closes to a plain user, and leaves it as it was. */
 function inside(folder: Buffer, { mode }: Stats, look: () => void): void {
   const isClosed = (mode & 0o500) !== 0o500;
   if (isClosed) chmodSync(folder, (mode & 0o7777) | 0o700);

@@ -54,12 +54,12 @@ export interface WatchRequest {
 /** Detects what commands change below the roots. The caller closes it. */
 export interface CommandWatch {
   before(request: WatchRequest): Promise<CommandLook>;
-  /** ScannedSnapshots take less time from now on: the caller waits for many commands to end at once. */
+  /** Snapshots take less time from now on: the caller waits for many commands to end at once. */
   hurry(): void;
   close(): void;
 }
 
-/** Time limit of a snapshot in a hurry: enough for 50,000 known files. */
+/** Time limit of a hurried snapshot: enough for 50,000 known files. */
 const HURRY_MS = 250;
 
 export function createCommandWatch(options: CommandWatchOptions): CommandWatch {

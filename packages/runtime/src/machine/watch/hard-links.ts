@@ -1,7 +1,7 @@
 import { joinKey } from "../tree/tree-snapshot.ts";
 import type { TreeEntry, TreeSnapshot } from "../tree/tree-snapshot.ts";
 
-/** Names of files with several hard links, at one snapshot. */
+/** Names of files with several hard links, in one snapshot. */
 export interface HardLinks {
   /** Sorted keys of all names of a file below the roots; empty where it has only one. */
   namesOf(entry: TreeEntry): readonly string[];

@@ -192,7 +192,7 @@ async function recordUnknown(
   await changer.record({ run_id, tool_call_id, by_command: true, lost: [{ path: ".", why }] }, []);
 }
 
-/** ScannedSnapshots of processes that are not visible, in other containers, are removed after this time. */
+/** Snapshots of processes that are not visible, in other containers, are removed after this time. */
 const UNSEEN_MS = 24 * 3_600_000;
 
 /** Removes the snapshots of dead processes. */

@@ -6,7 +6,7 @@ import type { OpenedFolders } from "./opened-folders.ts";
 import type { TreeSnapshot } from "../tree/tree-snapshot.ts";
 import type { TreeLimits } from "../tree/tree-limits.ts";
 
-/** Options of one snapshot at the roots. */
+/** Options of one snapshot of the roots. */
 export interface SnapshotOptions {
   readonly workspace: WorkspaceContext;
   readonly limits: TreeLimits;

@@ -74,7 +74,7 @@ interface ToStore {
 }
 
 /**
- * ScannedSnapshots before commands, on the disk: after a kill of the process, the next start finds what the command had changed.
+ * Stores the snapshots before commands on the disk: after a kill of the process, the next start finds what the command had changed.
  * Each snapshot appends only its differences from the previous one. Not synced: writes survive a kill of the process, and
  * after a power loss the result says that the changes are unknown. The caller closes it.
  */
