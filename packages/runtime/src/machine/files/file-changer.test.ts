@@ -171,7 +171,7 @@ const REFUSED = [
   { title: "a name below a file",                path: "file/x",      code: "InvalidArguments",     says: /a name above it is a file/ },
   { title: "a file behind a link to the outside", path: "out/x",      code: "PathTraversalBlocked", says: /outside the allowed roots/ },
   { title: "a broken link to the outside",          path: "dangling",    code: "PathTraversalBlocked", says: /outside the allowed roots/ },
-  { title: "a closed place",                     path: ".ssh/config", code: "SensitivePath",        says: /off limits to all tools/ },
+  { title: "a closed folder",                     path: ".ssh/config", code: "SensitivePath",        says: /off limits to all tools/ },
   { title: "a name that is too long",            path: "n".repeat(300), code: "IOError",            says: /too long/ },
 ] as const;
 

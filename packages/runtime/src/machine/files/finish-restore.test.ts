@@ -27,7 +27,7 @@ function program(root: string, state_dir: string, killAt: number): string {
     }
     syncBuiltinESMExports();
     const { createFileChanger } = await import(${JSON.stringify(join(HERE, "file-changer.ts"))});
-    const { createCommandWatch } = await import(${JSON.stringify(join(HERE, "../watch/command-changes.ts"))});
+    const { createCommandWatch } = await import(${JSON.stringify(join(HERE, "../watch/command-watch.ts"))});
     const { netOf } = await import(${JSON.stringify(join(HERE, "../../tools/net-change.ts"))});
     const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "none" };
     const changer = createFileChanger({ state_dir, clock: Date.now, workspace });

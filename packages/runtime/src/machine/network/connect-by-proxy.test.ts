@@ -61,7 +61,7 @@ function ask(url: string, world: World, request: Partial<NetworkRequest> = {}): 
   return network.request({ url, method: "GET", headers: {}, max_bytes: 1000, timeout_ms: 20_000, ...request });
 }
 
-test("an https request goes through a tunnel to the name that was checked; the proxy sees no header of it", async () => {
+test("an https request goes through a tunnel to the checked name; the proxy sees none of its headers", async () => {
   const { key, cert } = makeCertificate("api.test");
   const server = createHttpsServer({ key, cert }, (_request, response) => response.end("secure"));
   const proxy = await startProxy(await listen(server));
@@ -83,7 +83,7 @@ test("a certificate for another host is refused behind a proxy too", async () =>
   await expect(ask("https://api.test/", { ca: cert, environment })).rejects.toThrow(/certificate is for another host/);
 });
 
-test("an http request is sent to the proxy with its whole address, and a redirect is judged as ever", async () => {
+test("an http request is sent to the proxy with its full address, and a redirect is checked as usual", async () => {
   const proxy = await startProxy(0);
   const environment = { http_proxy: `http://${proxy.place}` };
   const answer = await ask("http://plain.test/a?b=c", { environment });
@@ -95,12 +95,12 @@ test("an http request is sent to the proxy with its whole address, and a redirec
 // oxfmt-ignore
 const REFUSED = [
   { title: "a host that is not on the allowlist",   url: "https://elsewhere.test/", addresses: [PUBLIC] },
-  { title: "a name that leads to a private address", url: "https://inside.test/",   addresses: ["10.0.0.7"] },
-  { title: "a name that leads to metadata of a cloud", url: "http://inside.test/",  addresses: [PUBLIC, "169.254.169.254"] },
+  { title: "a name that resolves to a private address", url: "https://inside.test/",   addresses: ["10.0.0.7"] },
+  { title: "a name that resolves to cloud metadata", url: "http://inside.test/",  addresses: [PUBLIC, "169.254.169.254"] },
 ] as const;
 
 for (const { title, url, addresses } of REFUSED) {
-  test(`${title} is refused before the proxy hears of it`, async () => {
+  test(`${title} is refused before the proxy is contacted`, async () => {
     const proxy = await startProxy(0);
     const world = { environment: { ALL_PROXY: `http://${proxy.place}` }, resolve: () => Promise.resolve(addresses) };
     await expect(ask(url, world)).rejects.toMatchObject({ code: "NetworkDenied" });
@@ -117,7 +117,7 @@ test("NO_PROXY and this machine are reached directly", async () => {
   expect(proxy.passed).toEqual([]);
 });
 
-test("a proxy that refuses, is not there or is of another kind is named without its password", async () => {
+test("a proxy that refuses, is missing or is of another kind is named without its password", async () => {
   const proxy = await startProxy(0, "407 Proxy Authentication Required");
   const failing = [
     [`http://me:s3cret@${proxy.place}`, /the proxy http:\/\/127\.0\.0\.1:\d+ \(HTTPS_PROXY\) answered 407 Proxy Auth/],

@@ -139,7 +139,7 @@ for (const { mode, name } of MODES) {
   );
 }
 
-test("a name that is none of ours finds nothing", async () => {
+test("an unknown ID is not found", async () => {
   const { commands } = await background("off");
 
   for (const id of ["bg_0", "../state", "bg_../x", ""]) {
@@ -148,7 +148,7 @@ test("a name that is none of ours finds nothing", async () => {
   }
 });
 
-test("no more commands run at once than allowed, and those that ended do not count", async () => {
+test("the number of running commands is limited, and ended ones do not count", async () => {
   const { start, commands } = await background("off", { most: 1 });
   const first = await start("sleep 60");
 
@@ -180,7 +180,7 @@ const HOW_IT_ENDS = [
 ] as const;
 
 for (const { how, run, state } of HOW_IT_ENDS) {
-  test(`what a command changed is known when it has ended ${how}, and stays on record`, async () => {
+  test(`the changes of a command are known when it has ended ${how}, and stay recorded`, async () => {
     const { start, commands, make } = await background("off");
     const { look, asked } = lookThatFinds(() => Promise.resolve({ ...NO_CHANGES, files: [change("a.txt")] }));
     const { background_id } = await start(run, look);
@@ -196,7 +196,7 @@ for (const { how, run, state } of HOW_IT_ENDS) {
   });
 }
 
-test("a command is told as ended when it is known what it changed, and not as stopped by who waits for that", async () => {
+test("a command counts as ended once its changes are known, and waiting for that does not count as stopping it", async () => {
   const { start, commands } = await background("off");
   const found = Promise.withResolvers<CommandChanges>();
   const begun = Promise.withResolvers<void>();
@@ -213,7 +213,7 @@ test("a command is told as ended when it is known what it changed, and not as st
   expect(await stopping).toMatchObject({ state: "exited", exit_code: 3, changes: { files: [] } });
 });
 
-test("of many changes the first are on record, with how many more there were, and without secrets", async () => {
+test("of many changes the first are recorded, with the number of the others, and without secrets", async () => {
   const redactor = {
     text: (text: string) => text.replace("secret", "***"),
     stream: () => ({ push: (piece: Uint8Array) => piece, end: () => new Uint8Array() }),
@@ -229,7 +229,7 @@ test("of many changes the first are on record, with how many more there were, an
   expect(readFileSync(at(`state/background/${background_id}.json`), "utf8")).not.toContain("secret");
 });
 
-test("where it cannot be found out what a command changed, that is told", async () => {
+test("if the changes of a command cannot be determined, that is reported", async () => {
   const { start, commands } = await background("off");
   const { look } = lookThatFinds(() => Promise.reject(new Error("no disk")));
   const { background_id } = await start("true", look);
@@ -239,7 +239,7 @@ test("where it cannot be found out what a command changed, that is told", async 
   });
 });
 
-test("nothing is looked for where a command never ran, and nothing is left of it", async () => {
+test("for a command that never ran, nothing is scanned, and nothing remains", async () => {
   const { start, at } = await background("off");
   const { look, asked } = lookThatFinds(() => Promise.resolve(NO_CHANGES));
 

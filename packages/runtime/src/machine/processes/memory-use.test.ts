@@ -79,7 +79,7 @@ for (const isOld of [false, true]) {
     { title: "/run, whose mode is changed", fill: "chmod 0777 /run; mkdir /run/x; head -c 3000000000 /dev/zero > /run/a" },
   ] as const;
   for (const { title, fill } of PLACES) {
-    sandboxed(`${name} no more is written to ${title} than the command may take${needs}`, async () => {
+    sandboxed(`${name} the size of ${title} is limited by the command's memory limit${needs}`, async () => {
       const { run } = await commands({ isOld });
       const end = await run(`${fill}; du -sb --total /tmp /dev/shm /run 2>/dev/null | tail -n 1 | cut -f 1`);
 

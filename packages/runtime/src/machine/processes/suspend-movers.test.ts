@@ -93,7 +93,7 @@ moved(`a command goes on when the one that was started beside it has begun or fa
   expect((await second).exit_code).toBe(0);
 });
 
-test("only commands that share a root are held, and each until the last hold on it is over", () => {
+test("only commands that share a root are suspended, each until the last suspension ends", () => {
   const stopped: string[] = [];
   const one = registerMover(["/somewhere/one"], { shut: () => false, open: () => {} });
   onTestFinished(() => one.end());

@@ -254,7 +254,7 @@ for (const { title, mode, says, ...given } of DENIED) {
   });
 }
 
-test("the network is refused to a command in the background", async () => {
+test("the network is refused for a background command", async () => {
   const { processes, at } = await workspace();
   const background = await processes.background();
 
@@ -288,7 +288,7 @@ online(`sockets of processes that are gone are removed, others stay${needs}`, as
   expect(sockets().sort()).toEqual([alive, "other.sock"].sort());
 });
 
-test("a folder that takes no socket is an error that says so", async () => {
+test("a folder that cannot contain a socket is reported", async () => {
   const { run, at, processes } = await workspace();
   await processes.sandbox();
   // The next ones' names are known beforehand: all of them are taken.

@@ -202,7 +202,7 @@ test.skipIf(!hasBwrap)(`a command is stopped where it makes in a cache what a ru
   expect(end.unprotected).toContain("/node_modules/.cache/secret");
 });
 
-test.skipIf(!hasBwrap)(`packages and caches that may not be looked into hold up no command${needs}`, async () => {
+test.skipIf(!hasBwrap)(`unreadable packages and caches do not prevent a command${needs}`, async () => {
   for (const name of ["node_modules/.mine", "node_modules"]) {
     const { make, run, root } = await project();
     chmodSync(join(root, name), 0o000);
@@ -213,7 +213,7 @@ test.skipIf(!hasBwrap)(`packages and caches that may not be looked into hold up 
   }
 });
 
-test("caches are made for tools that are installed, and nothing is made where a link or a file stands", async () => {
+test("caches are created for installed tools, and nothing is created in place of a link or a file", async () => {
   const { make, root, path } = await project({ files: { "root/node_modules/.cache": "-> ../../home" } });
   make();
   make();

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { ContentStore } from "./content-store.ts";
 
-test("everything is forgotten but what is still needed", async () => {
+test("only contents that are still needed are retained", async () => {
   const { path } = await scratchFolder();
   const kept = new ContentStore(path);
   onTestFinished(() => kept.clear());
@@ -21,7 +21,7 @@ test("everything is forgotten but what is still needed", async () => {
   expect(kept.keep(hashes[1] ?? "", contents[1] ?? Buffer.alloc(0))).toBe(true);
 });
 
-test("where no space is left, what is kept already stays", async () => {
+test("on a full disk, contents that are already stored stay", async () => {
   const { path } = await scratchFolder();
   const program = `
     import { hash } from "node:crypto";

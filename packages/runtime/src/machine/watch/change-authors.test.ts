@@ -33,7 +33,7 @@ const bash = (runtime: Runtime | undefined, cmd: string, more: object = {}) =>
   (runtime as Runtime).call({ name: "bash", args: { cmd, ...more } });
 const undo = (runtime: Runtime | undefined, id: string | undefined) => (runtime as Runtime).undo(id ?? "undo_none");
 
-sandboxed(`commands of two chats each name and undo their own files${needs}`, async () => {
+sandboxed(`commands of two chats report and undo only their own files${needs}`, async () => {
   const { root, runtimes } = await chats("a", "b");
 
   const [one, two] = await Promise.all([
@@ -49,7 +49,7 @@ sandboxed(`commands of two chats each name and undo their own files${needs}`, as
   expect(existsSync(join(root, "d/b.txt"))).toBe(false);
 });
 
-sandboxed(`what another chat writes with a file tool while a command runs is that chat's${needs}`, async () => {
+sandboxed(`a file that another chat writes while a command runs belongs to that chat${needs}`, async () => {
   const { root, runtimes } = await chats("a", "b");
 
   const running = bash(runtimes[0], "echo a > a.txt; until [ -e go ]; do sleep 0.05; done; rm go");
@@ -80,7 +80,7 @@ sandboxed(
   },
 );
 
-sandboxed(`commands of one chat know of each other's files${needs}`, async () => {
+sandboxed(`commands of one chat see each other's files${needs}`, async () => {
   const { runtimes } = await chats("a");
   await bash(runtimes[0], "sleep 600", { is_background: true });
 
@@ -166,7 +166,7 @@ const CONTESTED = [
 ] as const;
 
 for (const { title, left, ...parts } of CONTESTED) {
-  sandboxed(`undo refuses what is not surely its own and restores the rest: a file ${title}${needs}`, async () => {
+  sandboxed(`undo skips changes of uncertain origin and restores the rest: a file ${title}${needs}`, async () => {
     const { first, ...others } = { last: "true", ...parts };
     const { root, result, undone, read } = await besides({ first: `echo a > early.txt; ${first}`, ...others });
 
@@ -180,7 +180,7 @@ for (const { title, left, ...parts } of CONTESTED) {
 }
 
 /** In the foreground: the second and third one wait for their turn, and begin when the first one takes too long. */
-sandboxed(`of three commands side by side, none undoes or names what another one made${needs}`, async () => {
+sandboxed(`of three parallel commands, none undoes or reports files of another${needs}`, async () => {
   const { root, runtimes } = await chats("a", "b", "c");
   writeFileSync(join(root, "shared.txt"), "old\n");
   const work = (name: string): string =>
@@ -243,15 +243,18 @@ sandboxed(
   },
 );
 
-sandboxed(`one that no one approved is set aside, and another chat learns its kind, not its name${needs}`, async () => {
-  const { told, isLeft } = await toldBeside("sh make.sh", "secret-name/.envrc");
+sandboxed(
+  `an unapproved run-later file is set aside, and another chat learns its kind, not its name${needs}`,
+  async () => {
+    const { told, isLeft } = await toldBeside("sh make.sh", "secret-name/.envrc");
 
-  expect(isLeft).toBe(false);
-  expect(told).toContain("**/.envrc");
-  expect(told).not.toContain("secret-name");
-});
+    expect(isLeft).toBe(false);
+    expect(told).toContain("**/.envrc");
+    expect(told).not.toContain("secret-name");
+  },
+);
 
-test("a command that at once follows a call of another run on the same files can be undone", async () => {
+test("a command right after a call of another run on the same files can be undone", async () => {
   const { root, runtimes } = await chats("a", "b");
   const { ok } = await (runtimes[0] as Runtime).call({ name: "write", args: { path: "a.txt", content: "one\n" } });
   expect(ok).toBe(true);

@@ -28,7 +28,7 @@ const COMMANDS = [
   { title: "a new file that is empty", script: ": > e.txt", files: ["added e.txt"] },
   { title: "a file emptied", script: ": > a.txt", files: ["changed a.txt"] },
   { title: "a touch, which changes nothing", script: "touch a.txt src/c.txt", files: [] },
-  { title: "a file written with what it held", script: "cp a.txt t && cat t > a.txt && rm t", files: [] },
+  { title: "a file rewritten with its own content", script: "cp a.txt t && cat t > a.txt && rm t", files: [] },
   {
     title: "the same size and times",
     script: "touch -r a.txt r; echo X > a.txt; touch -r r a.txt; rm r",
@@ -47,10 +47,10 @@ const COMMANDS = [
   },
   { title: "a hard link", script: "ln a.txt h.txt", files: ["added h.txt"] },
   { title: "a mode", script: "chmod 700 run.sh", files: ["mode run.sh"] },
-  { title: "a file that no one may read", script: "echo x > a.txt; chmod 000 a.txt", files: ["changed a.txt"] },
+  { title: "an unreadable file", script: "echo x > a.txt; chmod 000 a.txt", files: ["changed a.txt"] },
   { title: "modes of folders", script: "chmod 700 src; chmod 555 src/deep", files: ["mode src/", "mode src/deep/"] },
   {
-    title: "a folder that no one may enter",
+    title: "a folder that cannot be entered",
     script: "echo x > src/c.txt; rm src/deep/d.txt; chmod 000 src/deep src",
     files: ["mode src/", "changed src/c.txt", "mode src/deep/", "removed src/deep/d.txt"],
   },
@@ -77,7 +77,7 @@ const COMMANDS = [
   { title: "empty folders", script: "mkdir -p x/y; rmdir empty", files: ["removed empty/", "added x/y/"] },
   { title: "links", script: "ln -s a.txt l; ln -sfn src k; rm old", files: ["added k", "added l", "removed old"] },
   { title: "a link to nowhere", script: "ln -s nowhere/at/all l", files: ["added l"] },
-  { title: "a link that leads elsewhere", script: "ln -sfn b.txt old", files: ["changed old"] },
+  { title: "a link to another folder", script: "ln -sfn b.txt old", files: ["changed old"] },
   { title: "a file that became a link", script: "ln -sf b.txt a.txt", files: ["changed a.txt"] },
   { title: "a link that became a file", script: "rm old; echo x > old", files: ["changed old"] },
   { title: "a file that became a folder", script: "rm a.txt; mkdir a.txt; echo n > a.txt/n", files: ["added a.txt/n"] },
@@ -168,7 +168,7 @@ function snapshot(root: string): Record<string, string> {
 }
 
 for (const { title, script, files } of COMMANDS) {
-  test(`what a command did is listed and undone: ${title}`, async () => {
+  test(`changes of a command are listed and undone: ${title}`, async () => {
     const { root, make, run, undo } = await scratchWatch();
     await make({ ...FILES, "empty/": "", old: "-> a.txt" });
     const before = snapshot(root);
@@ -196,12 +196,17 @@ const LIMITS = [
     undoable: ["small.txt"],
     why: /had 20 bytes.*at most 10/,
   },
-  { title: "more files than are kept", limits: { keep_files: 1 }, undoable: 1, why: /was not stored: limit reached/ },
-  { title: "more bytes than are kept", limits: { call_bytes: 22 }, undoable: 1, why: /was not stored: limit reached/ },
+  { title: "more files than are stored", limits: { keep_files: 1 }, undoable: 1, why: /was not stored: limit reached/ },
+  {
+    title: "more bytes than are stored",
+    limits: { call_bytes: 22 },
+    undoable: 1,
+    why: /was not stored: limit reached/,
+  },
 ] as const;
 
 for (const { title, limits, undoable, why } of LIMITS) {
-  test(`beyond the bounds a change is listed and not undoable: ${title}`, async () => {
+  test(`beyond the limits a change is listed but not undoable: ${title}`, async () => {
     const { make, run, undo, read } = await scratchWatch({ limits });
     await make({ "small.txt": "small\n", "large.txt": "x".repeat(20) });
 
@@ -218,7 +223,7 @@ for (const { title, limits, undoable, why } of LIMITS) {
   });
 }
 
-test("folders beyond the bound on files are left out and told, and nothing in them is taken for new", async () => {
+test("folders beyond the file limit are left out and reported, and nothing in them counts as new", async () => {
   const { make, run } = await scratchWatch({ limits: { look_files: 2 } });
   await make({ "one/a": "", "one/b": "", "two/a": "", "two/b": "", "three/a": "", "three/b": "" });
 
@@ -231,7 +236,7 @@ test("folders beyond the bound on files are left out and told, and nothing in th
   expect(second.files).toHaveLength(1);
 });
 
-test("what git ignores is kept where it is little, else left out and told", async () => {
+test("small ignored folders are stored, large ones are left out and reported", async () => {
   const { make, run, undo, names } = await scratchWatch({ limits: { ignored_files: 3 } });
   await make({ ".gitignore": "# built\n/dist/\nnode_modules\n!keep\n", "src/node_modules/a": "a" });
   await make({ "dist/a.js": "a", "dist/b/c.js": "c", ...four("node_modules/m") });
@@ -256,7 +261,7 @@ function four(prefix: string): Record<string, string> {
   return Object.fromEntries([1, 2, 3, 4].map((each) => [`${prefix}${each}`, ""]));
 }
 
-test("a folder that git ignores and that grows beyond the bound is told, and nothing in it is taken for removed", async () => {
+test("an ignored folder that grows beyond the limit is reported, and nothing in it counts as removed", async () => {
   const { make, run } = await scratchWatch({ limits: { ignored_files: 3 } });
   await make({ ".gitignore": "out", "out/a": "a" });
 
@@ -266,7 +271,7 @@ test("a folder that git ignores and that grows beyond the bound is told, and not
   expect(changes.left_out).toMatchObject([{ path: "out" }]);
 });
 
-test("a second look reads nothing of what has not changed", async () => {
+test("a second snapshot does not read unchanged files", async () => {
   const { make, run, root } = await scratchWatch();
   await make(Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${at}.txt`, `${at}`.repeat(100_000)])));
   const readBy = async (work: () => Promise<unknown>): Promise<number> => {
@@ -300,17 +305,17 @@ const PLANTED = [
   { title: "a file that git ignores", script: "mkdir .vscode; echo '{}' > .vscode/tasks.json; echo evil > .envrc", taken: ["removed .envrc", "removed .vscode/tasks.json"] },
   { title: "CI",                      script: "echo evil > .github/workflows/b.yml; sed -i s/on/no/ .github/workflows/a.yml", taken: ["removed .github/workflows/b.yml", "restored .github/workflows/a.yml"] },
   { title: "a name in another case",  script: "mkdir -p .GitHub/Workflows; echo e > .GitHub/Workflows/x.yml", taken: ["removed .GitHub/Workflows/x.yml"] },
-  { title: "a name that is not text", script: "mkdir -p .husky; echo e > $'.husky/\\xff'",            taken: ["removed .husky/\ufffd"] },
-  { title: "a folder of no text",     script: "echo e >> $'\\xff/.npmrc'",                            taken: ["restored \ufffd/.npmrc"] },
+  { title: "a name that is not valid UTF-8", script: "mkdir -p .husky; echo e > $'.husky/\\xff'",            taken: ["removed .husky/\ufffd"] },
+  { title: "a folder that is not valid UTF-8",     script: "echo e >> $'\\xff/.npmrc'",                            taken: ["restored \ufffd/.npmrc"] },
   { title: "a start file",            script: "echo evil > .bashrc; echo fine > fine.txt; rm fine.txt", taken: ["removed .bashrc"] },
   { title: "a link to a folder of such files", script: "mkdir p; echo '{}' > p/tasks.json; ln -s p .vscode; ln -s ../p .git/modules; rm -r p", taken: ["removed .git/modules", "removed .vscode"] },
-  { title: "a closed place",          script: "mkdir -p .ssh/x; echo key > .ssh/authorized_keys; touch .ssh/x/y", taken: ["removed .ssh", "removed .ssh/authorized_keys", "removed .ssh/x", "removed .ssh/x/y"] },
-  { title: "an empty closed place",   script: "mkdir .aws",                                           taken: ["removed .aws"] },
-  { title: "a closed place in one that only looks like a key", script: "mkdir -p x.pem/.ssh; echo key > x.pem/.ssh/authorized_keys", taken: ["removed x.pem/.ssh", "removed x.pem/.ssh/authorized_keys"] },
+  { title: "a closed folder",          script: "mkdir -p .ssh/x; echo key > .ssh/authorized_keys; touch .ssh/x/y", taken: ["removed .ssh", "removed .ssh/authorized_keys", "removed .ssh/x", "removed .ssh/x/y"] },
+  { title: "an empty closed folder",   script: "mkdir .aws",                                           taken: ["removed .aws"] },
+  { title: "a closed folder in one that is only named like a key", script: "mkdir -p x.pem/.ssh; echo key > x.pem/.ssh/authorized_keys", taken: ["removed x.pem/.ssh", "removed x.pem/.ssh/authorized_keys"] },
 ] as const;
 
 for (const { title, script, taken } of PLANTED) {
-  test(`what a command may not make or change without approval is reverted at once: ${title}`, async () => {
+  test(`unapproved changes of run-later and closed files are reverted at once: ${title}`, async () => {
     const { make, root, run, names, read } = await scratchWatch();
     execFileSync("git", ["init", "-q"], { cwd: root, env: ENVIRONMENT });
     await make({
@@ -337,7 +342,7 @@ for (const { title, script, taken } of PLANTED) {
   });
 }
 
-test("what a person agreed to stays, and can be undone", async () => {
+test("an approved change stays, and can be undone", async () => {
   const { make, run, undo, names, read } = await scratchWatch();
   await make({ ".npmrc": "old" });
 
@@ -352,7 +357,7 @@ test("what a person agreed to stays, and can be undone", async () => {
   expect(names()).toEqual([".npmrc"]);
 });
 
-test("keys that a command made stay, as installers make some; undo removes them without reading them", async () => {
+test("keys that a command created stay, as installers create some; undo removes them without reading them", async () => {
   const { make, run, undo, read, names, changer, root } = await scratchWatch();
   await make({ "a.txt": "a" });
   const before = names();
@@ -376,7 +381,7 @@ test("keys that a command made stay, as installers make some; undo removes them 
   expect(names()).toEqual(before);
 });
 
-test("undo does not remove a key that may be one that was elsewhere before the command", async () => {
+test("undo does not remove a key that may have been moved by the command", async () => {
   const { make, run, undo, read } = await scratchWatch();
   await make({ "server.key": "secret" });
 
@@ -387,7 +392,7 @@ test("undo does not remove a key that may be one that was elsewhere before the c
   expect(read("moved.pem")).toBe("secret");
 });
 
-test("a file that runs later and was removed can be undone, and leaves no piece of its folder", async () => {
+test("a removed run-later file can be restored, and leaves no part of its folder", async () => {
   const { make, run, undo, names } = await scratchWatch();
   await make({ "clone/.git/config": "c", "clone/.git/HEAD": "h", "clone/a": "a" });
   const before = names();
@@ -412,7 +417,7 @@ test("a repository moved with its folder keeps its hooks, one moved out of its f
   expect(taken.taken_back.map(({ path }) => path)).toEqual([".git/hooks/y"]);
 });
 
-test("a key that is moved is not destroyed, and never read", async () => {
+test("a moved key is not deleted, and never read", async () => {
   const { make, run, read, changer } = await scratchWatch();
   await make({ "server.key": "secret", "certs/a.pem": "secret" });
 
@@ -425,7 +430,7 @@ test("a key that is moved is not destroyed, and never read", async () => {
   expect(record?.files.map(({ path }) => path)).toEqual(["b.txt", "certificates", "certs", "safe"]);
 });
 
-test("a closed folder that is there is not looked into, which is told where no sandbox hides it", async () => {
+test("an existing closed folder is not scanned, which is reported if no sandbox hides it", async () => {
   const open = await scratchWatch({ sandbox: "none" });
   await open.make({ ".ssh/config": "c" });
   const changes = await open.run("echo more >> .ssh/config");
@@ -452,7 +457,7 @@ const GIT = [
 ] as const;
 
 for (const { title, script } of GIT) {
-  test(`what a command did to a repository is undone: ${title}`, async () => {
+  test(`changes of a repository are undone: ${title}`, async () => {
     const { root, run, undo } = await scratchWatch();
     const git = (...args: string[]) => execFileSync("git", args, { cwd: root, env: ENVIRONMENT, encoding: "utf8" });
     git("init", "-q", "-b", "main");
@@ -493,7 +498,7 @@ test("a commit can be undone", async () => {
   expect({ log: git("log", "--oneline"), status: git("status", "--porcelain", "a.txt", "b.txt") }).toEqual(before);
 });
 
-test("git init leaves a repository that works, and nothing that runs in it unless a person agreed", async () => {
+test("git init leaves a working repository, without anything that runs unless it was approved", async () => {
   const { run, read, names } = await scratchWatch();
   const planted = (name: string): string => `git init -q ${name}; echo evil > ${name}/.git/hooks/post-commit`;
 
@@ -506,7 +511,7 @@ test("git init leaves a repository that works, and nothing that runs in it unles
   expect(names()).toContain("two/.git/hooks/post-commit");
 });
 
-test("a whole run is undone, edits and commands together", async () => {
+test("a run is undone completely, edits and commands together", async () => {
   const { make, run, call, runtime, undo, read, names } = await scratchWatch();
   await make(FILES);
   const before = names();
@@ -523,7 +528,7 @@ test("a whole run is undone, edits and commands together", async () => {
   for (const [name, content] of Object.entries(FILES)) expect(read(name)).toBe(content);
 });
 
-test("undo refuses where a file changed since the command", async () => {
+test("undo refuses if a file changed since the command", async () => {
   const { make, run, undo, root } = await scratchWatch();
   await make(FILES);
   const { undo_id } = await run("echo x > a.txt; echo y > b.txt");
@@ -532,7 +537,7 @@ test("undo refuses where a file changed since the command", async () => {
   expect((await undo(undo_id)).error).toMatchObject({ code: "Stale" });
 });
 
-test("a file that another call changes meanwhile is that call's, also one that runs later", async () => {
+test("a file that another call changes meanwhile belongs to that call, even a run-later file", async () => {
   const { make, before, changer, root, undo, read } = await scratchWatch();
   await make({ "a.txt": "a", "b.txt": "b", ".npmrc": "old" });
   const look = await before();
@@ -573,7 +578,7 @@ test("of two parallel commands the first to end reports a change, and both repor
   expect(second).toMatchObject({ files: [], overlapped: true });
 });
 
-test("changes of a background process are listed, not undoable, and hooks are reverted all the same", async () => {
+test("changes of a background process are listed but not undoable, and hooks are reverted anyway", async () => {
   const { make, run, names, read } = await scratchWatch();
   await make({ "a.txt": "a", ".npmrc": "old" });
 
@@ -585,7 +590,7 @@ test("changes of a background process are listed, not undoable, and hooks are re
   expect(read(".npmrc")).toBe("old");
 });
 
-test("of a background process only what it changed is listed, not what it touched", async () => {
+test("for a background process, changed files are listed, touched ones are not", async () => {
   const { make, run, root } = await scratchWatch();
   await make({ "a.txt": "a", "b.txt": "b" });
   // What was changed in the very moment of a look is not certain.
@@ -641,7 +646,7 @@ test("of two background processes that end at once the first reports a change, a
   expect(names()).toEqual(["a.txt"]);
 });
 
-test("a background process takes nothing from the undo of parallel commands, and its hooks are reverted at its end", async () => {
+test("a background process does not affect the undo of parallel commands, and its hooks are reverted at its end", async () => {
   const { make, before, run, undo, read, root } = await scratchWatch();
   await make({ "a.txt": "a", ".npmrc": "old" });
   const look = await before({ background: true });
@@ -658,7 +663,7 @@ test("a background process takes nothing from the undo of parallel commands, and
   expect(read(".npmrc")).toBe("old");
 });
 
-test("in a hurry too it is found what a background process changed", async () => {
+test("a hurried snapshot still finds the changes of a background process", async () => {
   const { make, before, watch, root } = await scratchWatch();
   await make(Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${at}/a.txt`, "a"])));
   const look = await before({ background: true });
@@ -668,7 +673,7 @@ test("in a hurry too it is found what a background process changed", async () =>
   expect(told(await look.after())).toEqual(["changed 0/a.txt (stays)"]);
 });
 
-test("looking stops when the call is cancelled, and what a cancelled command did is found", async () => {
+test("a scan stops when the call is cancelled, and changes of a cancelled command are found", async () => {
   const { make, before, root } = await scratchWatch();
   await make(Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`${at % 50}/${at}.txt`, `${at}`])));
   await expect(before({ signal: AbortSignal.abort(new Error("cancelled")) })).rejects.toThrow("cancelled");
@@ -680,7 +685,7 @@ test("looking stops when the call is cancelled, and what a cancelled command did
   expect(told(await look.after())).toEqual(["added new.txt"]);
 });
 
-test("files that never stand still do no harm, and what is kept of a file is one whole content of it", async () => {
+test("files that keep changing do no harm, and a stored content is always a consistent one", async () => {
   const { make, before, root, undo, run } = await scratchWatch();
   await make({ "still.txt": "still", "busy.txt": "a".repeat(50_000) });
   const script = `for (let at = 0; ; at++) require("fs").writeFileSync("busy.txt", "ab"[at % 2].repeat(50_000 + (at % 7)));`;
@@ -701,7 +706,7 @@ test("files that never stand still do no harm, and what is kept of a file is one
   expect(readFileSync(join(root, "busy.txt"), "utf8")).toBe(kept);
 });
 
-test("a link in the place of a folder leads no look outside", async () => {
+test("a link that replaces a folder leads no scan outside", async () => {
   const { path, make, before, root, undo } = await scratchWatch();
   await make({ "folder/a.txt": "inside" });
   mkdirSync(join(path, "outside"));
@@ -719,7 +724,7 @@ test("a link in the place of a folder leads no look outside", async () => {
   expect(readdirSync(join(path, "outside"))).toEqual(["secret.txt"]);
 });
 
-test("a process that is killed between the looks leaves nothing in the workspace and no copy in the state folder", async () => {
+test("a process killed between the snapshots leaves nothing in the workspace and no copy in the state folder", async () => {
   const { root, runtime, names } = await scratchWatch();
   writeFileSync(join(root, "a.txt"), "a");
   const program = `
@@ -744,7 +749,7 @@ test("a process that is killed between the looks leaves nothing in the workspace
   expect(readdirSync(join(runtime.state_dir, "undo/packs"))).toEqual([]);
 });
 
-test("where the state folder cannot be written, what the command did is told all the same", async () => {
+test("if the state folder is not writable, changes of the command are still reported", async () => {
   const { make, before, root, runtime } = await scratchWatch();
   await make({ "a.txt": "a" });
   const look = await before();
@@ -773,7 +778,7 @@ const anyStep = fc.oneof(
   fc.record({ do: fc.constant("remove" as const), path: fc.constantFrom("x", "x/y", "z") }),
 );
 
-test("whatever commands do to files, undoing the run brings every one of them back", async () => {
+test("whatever commands do to files, undoing the run restores all of them", async () => {
   const property = fc.asyncProperty(
     fc.dictionary(anyPath, fc.string({ maxLength: 5 })),
     fc.array(fc.array(anyStep, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
@@ -830,7 +835,7 @@ const IN_LARGE = [
 ] as const;
 
 for (const { title, script, fails } of IN_LARGE) {
-  test(`undo says what it cannot restore in a large folder that git ignores: ${title}`, async () => {
+  test(`undo reports what it cannot restore in a large ignored folder: ${title}`, async () => {
     const { make, run, undo, read } = await scratchWatch({ limits: { ignored_files: 5 } });
     const packages = Array.from({ length: 6 }, (_, at) => [`node_modules/p${at}/x.js`, `${at}`] as const);
     await make({ ".gitignore": "node_modules/\n", "a.txt": "a", ...Object.fromEntries(packages) });

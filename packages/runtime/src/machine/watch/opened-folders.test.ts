@@ -75,7 +75,7 @@ const COMMANDS = [
 ] as const;
 
 for (const { title, script, ...more } of COMMANDS) {
-  test(`a plain user's command cannot hide what it did from undo: ${title}`, async () => {
+  test(`an unprivileged command cannot hide its changes from undo: ${title}`, async () => {
     const { path } = await scratchFolder();
     const root = join(path, "root");
     mkdirSync(join(root, "src/deep"), { recursive: true });
