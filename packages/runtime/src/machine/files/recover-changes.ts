@@ -34,7 +34,7 @@ const CHANGED = "its files have changed since";
 const OUTSIDE = "it reaches outside the current roots";
 const DAMAGED = "its log is damaged";
 
-export interface Recovered {
+export interface RecoveryResult {
   /** Number of interrupted changes that are now resolved: completed or rolled back. */
   readonly changes: number;
   readonly left: readonly LeftChange[];
@@ -63,9 +63,9 @@ interface RecoveryPlace {
  * removed. Changes of live processes are not touched. Run it before the first change; with nothing to do, it costs one
  * directory listing.
  */
-export async function recoverChanges(state_dir: string, workspace: Places): Promise<Recovered> {
+export async function recoverChanges(state_dir: string, workspace: Places): Promise<RecoveryResult> {
   const { open, locks } = stateFolders(state_dir);
-  const recovered: Recovered[] = [];
+  const recovered: RecoveryResult[] = [];
   for (const name of namesIn(open)) {
     const log = LOG_NAME.test(name) ? await recoverLog(name, { state_dir, workspace }) : undefined;
     if (log !== undefined) recovered.push(log);
@@ -87,7 +87,7 @@ function namesIn(folder: string): string[] {
 }
 
 /** Processes that find the same log wait for the one that recovers it, and continue only after that. */
-async function recoverLog(name: string, place: RecoveryPlace): Promise<Recovered | undefined> {
+async function recoverLog(name: string, place: RecoveryPlace): Promise<RecoveryResult | undefined> {
   const { open, locks } = stateFolders(place.state_dir);
   const path = join(open, name);
   const lock = join(locks, parseLogName(name).id);
@@ -149,7 +149,7 @@ function readState(path: string): LogState {
   };
 }
 
-async function recoverLocked(path: string, { state_dir, workspace }: RecoveryPlace): Promise<Recovered> {
+async function recoverLocked(path: string, { state_dir, workspace }: RecoveryPlace): Promise<RecoveryResult> {
   const log = parseLogName(path);
   const state = readState(path);
   const why = whyLeft(state, workspace);

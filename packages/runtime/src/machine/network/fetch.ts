@@ -22,10 +22,10 @@ interface NetworkOptions extends ConnectOptions {
   /** The environment with proxy variables. Default: no proxy. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Called with every requested address, including redirect targets. */
-  readonly onRequest?: (asked: AskedAddress) => void;
+  readonly onRequest?: (requested: RequestedAddress) => void;
 }
 
-interface AskedAddress {
+interface RequestedAddress {
   readonly host: string;
   readonly port: number;
   readonly method: string;
@@ -54,7 +54,7 @@ export function createToolNetwork(options: NetworkOptions): ToolNetwork {
 async function follow(request: NetworkRequest, options: NetworkOptions): Promise<NetworkResponse> {
   const { url, method, body, max_bytes } = request;
   const redirects: string[] = [];
-  let outgoing: Outgoing = {
+  let outgoing: PendingRequest = {
     target: judge(url, options.allow),
     method,
     headers: checkHeaders(request.headers),
@@ -96,7 +96,7 @@ interface Exchange {
 }
 
 /** One request on its own connection. */
-async function exchange(outgoing: Outgoing, { options, max_bytes }: Exchange): Promise<Answer> {
+async function exchange(outgoing: PendingRequest, { options, max_bytes }: Exchange): Promise<Answer> {
   const { target, method } = outgoing;
   options.onRequest?.({ host: target.host, port: target.port, method });
   const proxy = proxyFor(new URL(target.href), options.environment ?? {});
@@ -139,12 +139,16 @@ async function throughProxy(target: Target, options: ConnectOptions, proxy: Envi
   return await connectByProxy(target, proxy, options.signal);
 }
 
-interface Sending {
+interface SendOptions {
   readonly signal: AbortSignal;
   readonly proxy: EnvironmentProxy | undefined;
 }
 
-async function send(outgoing: Outgoing, socket: Socket, { signal, proxy }: Sending): Promise<IncomingMessage> {
+async function send(
+  outgoing: PendingRequest,
+  socket: Socket,
+  { signal, proxy }: SendOptions,
+): Promise<IncomingMessage> {
   const { target, method, headers, body } = outgoing;
   const isPlainlyProxied = proxy !== undefined && target.scheme === "http";
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -199,7 +203,7 @@ function tooManyRedirects(url: string): ToolError {
 }
 
 /** A request in progress. */
-interface Outgoing {
+interface PendingRequest {
   readonly target: Target;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -213,9 +217,9 @@ const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /** The next request after a redirect to a checked address. Throws `NetworkDenied` if it must not be followed. */
 function followRedirect(
-  { target: from, method, headers, body }: Outgoing,
+  { target: from, method, headers, body }: PendingRequest,
   { status, target }: { readonly status: number; readonly target: Target },
-): Outgoing {
+): PendingRequest {
   if (from.scheme === "https" && target.scheme === "http") {
     throw refused(from, target, "it redirects from https to http, which is not encrypted");
   }

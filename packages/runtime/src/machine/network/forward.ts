@@ -6,7 +6,7 @@ import { asNetworkError } from "./network-error.ts";
 import { sendRequest } from "./send-request.ts";
 import type { Duplex } from "node:stream";
 
-interface Forwarded {
+interface ForwardRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: Target;
@@ -19,7 +19,10 @@ const HOP_BY_HOP = new Set("connection keep-alive te trailer transfer-encoding u
 /**
  * Forwards a plain request and its response. Stores neither. Throws `IOError` if it fails before the response begins.
  */
-export async function forward({ request, response, target, upstream }: Forwarded, idleMs: number): Promise<Counted> {
+export async function forward(
+  { request, response, target, upstream }: ForwardRequest,
+  idleMs: number,
+): Promise<TransferCounts> {
   upstream.setTimeout(idleMs, () => upstream.destroy());
   upstream.on("error", () => {}); // reported by the request
   const outgoing = sendRequest(upstream, target, {
@@ -60,7 +63,7 @@ function framing(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" };
 }
 
-export interface Counted {
+export interface TransferCounts {
   readonly bytes_sent: number;
   readonly bytes_received: number;
 }
@@ -73,7 +76,7 @@ interface Ends {
 }
 
 /** Forwards bytes in both directions until both ends are done, or one is gone. Never throws; closes both ends. */
-export async function tunnel({ client, upstream, head }: Ends, idleMs: number): Promise<Counted> {
+export async function tunnel({ client, upstream, head }: Ends, idleMs: number): Promise<TransferCounts> {
   upstream.setTimeout(idleMs, () => upstream.destroy());
   client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
   if (head.length > 0) upstream.write(head);

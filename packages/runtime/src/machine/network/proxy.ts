@@ -131,16 +131,16 @@ async function listen(server: Server, { socket_path, mode = 0o600 }: ProxyOption
 /** `GET http://host/path`: the form of plain requests to a proxy. */
 async function serveRequest(request: IncomingMessage, response: ServerResponse, parts: ProxyParts): Promise<void> {
   const { url = "", method = "" } = request;
-  const asked = { method, urlText: url };
+  const requested = { method, urlText: url };
   try {
     if (!/^http:\/\//i.test(url)) throw malformed("only requests for http://… and CONNECT are served");
     const target = judge(url, parts);
     const upstream = await connectFor(target, request.socket, parts);
-    const counted = await forward({ request, response, target, upstream }, parts.idleMs);
-    tell(parts, { ...asked, target }, { allowed: true, ...counted });
+    const counts = await forward({ request, response, target, upstream }, parts.idleMs);
+    reportConnection(parts, { ...requested, target }, { allowed: true, ...counts });
   } catch (error) {
     const { status, reason } = refusalOf(error);
-    tell(parts, asked, { allowed: status === 502, reason });
+    reportConnection(parts, requested, { allowed: status === 502, reason });
     if (response.headersSent) response.destroy();
     else
       response
@@ -149,7 +149,7 @@ async function serveRequest(request: IncomingMessage, response: ServerResponse, 
   }
 }
 
-interface Tunnelling {
+interface TunnelRequest {
   readonly request: IncomingMessage;
   readonly client: Duplex;
   readonly head: Buffer;
@@ -158,19 +158,19 @@ interface Tunnelling {
 /** A host and a port, as in CONNECT, without characters that a URL would interpret otherwise. */
 const AUTHORITY = /^(?:[^\s\u0000-\u001f\u007f/\\@?#:[\]%]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
 
-async function serveTunnel({ request, client, head }: Tunnelling, parts: ProxyParts): Promise<void> {
+async function serveTunnel({ request, client, head }: TunnelRequest, parts: ProxyParts): Promise<void> {
   const { url = "" } = request;
-  const asked = { method: "CONNECT", urlText: `https://${url}/` };
+  const requested = { method: "CONNECT", urlText: `https://${url}/` };
   client.on("error", () => {}); // reported by "close"
   try {
     if (!AUTHORITY.test(url)) throw malformed("CONNECT takes a host and a port, such as example.com:443");
-    const target = judge(asked.urlText, parts);
+    const target = judge(requested.urlText, parts);
     const upstream = await connectFor(target, client, parts);
-    const counted = await tunnel({ client, upstream, head }, parts.idleMs);
-    tell(parts, { ...asked, target }, { allowed: true, ...counted });
+    const counts = await tunnel({ client, upstream, head }, parts.idleMs);
+    reportConnection(parts, { ...requested, target }, { allowed: true, ...counts });
   } catch (error) {
     const { status, reason } = refusalOf(error);
-    tell(parts, asked, { allowed: status === 502, reason });
+    reportConnection(parts, requested, { allowed: status === 502, reason });
     answer(client, STATUS_LINES[status], reason);
   }
 }
@@ -224,7 +224,7 @@ function answer(client: Duplex, status: string, reason: string): void {
   client.end(`${lines.join("\r\n")}\r\nConnection: close\r\n\r\n${body}`, () => client.destroy());
 }
 
-interface Asked {
+interface RequestedAddress {
   readonly method: string;
   readonly urlText: string;
   readonly target?: Target;
@@ -234,7 +234,11 @@ type Outcome = Partial<Pick<ProxiedConnection, "reason" | "bytes_sent" | "bytes_
   readonly allowed: boolean;
 };
 
-function tell({ options }: ProxyParts, { method, urlText, target }: Asked, outcome: Outcome): void {
+function reportConnection(
+  { options }: ProxyParts,
+  { method, urlText, target }: RequestedAddress,
+  outcome: Outcome,
+): void {
   const { host, port } = target ?? placeOf(urlText);
   options.onConnection({ host, port, method, bytes_sent: 0, bytes_received: 0, ...outcome });
 }

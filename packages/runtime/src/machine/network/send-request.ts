@@ -6,7 +6,7 @@ import type { Target } from "../../policy/check-address.ts";
 /** Maximum size of all response headers. */
 export const MAX_HEADER_BYTES = 65_536;
 
-interface Outgoing {
+interface RequestOptions {
   readonly method: string;
   readonly headers: OutgoingHttpHeaders;
   readonly signal?: AbortSignal;
@@ -18,7 +18,7 @@ interface Outgoing {
  * Sends a request on an existing connection, and on no other. The `Host` is the one that was checked. The caller closes
  * the request and the connection.
  */
-export function sendRequest(socket: Socket, target: Target, outgoing: Outgoing): ClientRequest {
+export function sendRequest(socket: Socket, target: Target, outgoing: RequestOptions): ClientRequest {
   const { method, headers, signal, absolute = false } = outgoing;
   const { pathname, search, host } = new URL(target.href);
   // Without an agent, not even `false`: that would be one that opens its own, unchecked connections.

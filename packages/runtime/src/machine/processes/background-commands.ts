@@ -29,7 +29,7 @@ export interface BackgroundOptions {
   readonly most?: number;
 }
 
-const AS_IT_IS: OutputRedactor = {
+const UNREDACTED: OutputRedactor = {
   text: (text) => text,
   stream: () => ({ push: (piece) => piece, end: () => new Uint8Array() }),
 };
@@ -40,7 +40,7 @@ const MAX_RUNNING = 20;
 const OUTPUT_BYTES = 1_048_576;
 
 /** A command started by this process, running or ended. */
-interface Own {
+interface OwnCommand {
   record: BackgroundRecord;
   readonly child: Child;
   readonly log: LogWriter;
@@ -56,7 +56,7 @@ interface Own {
 /** Runs commands that outlive their calls, until this process ends. `close` stops them. */
 export class BackgroundCommands implements Background {
   readonly #options: BackgroundOptions;
-  readonly #own = new Map<string, Own>();
+  readonly #own = new Map<string, OwnCommand>();
   #folder: string | undefined;
 
   constructor(options: BackgroundOptions) {
@@ -64,7 +64,7 @@ export class BackgroundCommands implements Background {
   }
 
   async start(command: Command, look?: CommandLook): Promise<BackgroundFacts> {
-    const { most = MAX_RUNNING, redactor = AS_IT_IS } = this.#options;
+    const { most = MAX_RUNNING, redactor = UNREDACTED } = this.#options;
     if (command.network === "allowlist") throw noNetwork();
     if ([...this.#own.values()].filter(({ record }) => record.state === "running").length >= most) {
       throw new ToolError("LimitReached", `Cannot start the command: ${most} are running in the background already`, {
@@ -86,7 +86,7 @@ export class BackgroundCommands implements Background {
       started_at: new Date().toISOString(),
       owner: ownProcess(),
     };
-    const own: Own = { record, ...started, look, isStopped: false, done: Promise.resolve() };
+    const own: OwnCommand = { record, ...started, look, isStopped: false, done: Promise.resolve() };
     own.done = this.#finish(own);
     this.#own.set(background_id, own);
     try {
@@ -98,8 +98,8 @@ export class BackgroundCommands implements Background {
     return factsOf(record);
   }
 
-  #startLogged(command: Command, background_id: string): Pick<Own, "child" | "log" | "flush" | "waiting"> {
-    const { limits, launch, log_bytes = LOG_BYTES, redactor = AS_IT_IS } = this.#options;
+  #startLogged(command: Command, background_id: string): Pick<OwnCommand, "child" | "log" | "flush" | "waiting"> {
+    const { limits, launch, log_bytes = LOG_BYTES, redactor = UNREDACTED } = this.#options;
     const log = new LogWriter({ folder: this.#openFolder(), id: background_id, limit_bytes: log_bytes });
     const streams = { stdout: redactor.stream(), stderr: redactor.stream() };
     const waiting = new Set<() => void>();
@@ -140,7 +140,7 @@ export class BackgroundCommands implements Background {
     this.#find(background_id);
     const own = this.#own.get(background_id);
     if (own?.record.state === "running" && wait_ms > 0 && logEnd(folder, background_id) <= position) {
-      await newsOf(own, { wait_ms, signal });
+      await waitForNews(own, { wait_ms, signal });
     }
     const facts = factsOf(this.#find(background_id));
     return { facts, ...readLog({ folder, id: background_id }, { position, limit_bytes: OUTPUT_BYTES }) };
@@ -180,7 +180,7 @@ export class BackgroundCommands implements Background {
     });
   }
 
-  async #finish(own: Own): Promise<void> {
+  async #finish(own: OwnCommand): Promise<void> {
     let end: ChildEnd | undefined;
     try {
       end = await own.child.ended;
@@ -201,15 +201,15 @@ export class BackgroundCommands implements Background {
   }
 
   /** A failed scan is reported instead of the changes; the command has ended either way. */
-  async #changesOf({ look }: Own, end: ChildEnd | undefined): Promise<Pick<BackgroundFacts, ChangeFacts>> {
+  async #changesOf({ look }: OwnCommand, end: ChildEnd | undefined): Promise<Pick<BackgroundFacts, ChangeFacts>> {
     if (look === undefined) return {};
     if (end === undefined) {
       look.drop();
       return {};
     }
-    const { redactor = AS_IT_IS } = this.#options;
+    const { redactor = UNREDACTED } = this.#options;
     try {
-      return { changes: keepChanges(await look.after(), redactor) };
+      return { changes: limitChanges(await look.after(), redactor) };
     } catch (error) {
       return { changes_problem: redactor.text(`the scan for changes failed (${(error as Error).message})`) };
     }
@@ -226,7 +226,7 @@ function noNetwork(): ToolError {
   );
 }
 
-function endFacts({ isStopped, log }: Own, end: ChildEnd | undefined): Partial<BackgroundFacts> {
+function endFacts({ isStopped, log }: OwnCommand, end: ChildEnd | undefined): Partial<BackgroundFacts> {
   return {
     state: end === undefined ? "failed" : isStopped || end.unprotected !== undefined ? "stopped" : "exited",
     ...(end === undefined ? {} : { exit_code: end.exit_code }),
@@ -241,8 +241,8 @@ function factsOf({ owner: _owner, ...facts }: BackgroundRecord): BackgroundFacts
   return facts;
 }
 
-async function newsOf(
-  { waiting }: Own,
+async function waitForNews(
+  { waiting }: OwnCommand,
   { wait_ms, signal }: { readonly wait_ms: number; readonly signal: AbortSignal },
 ): Promise<void> {
   let wake = (): void => {};
@@ -264,7 +264,7 @@ async function newsOf(
 const MAX_LISTED = { files: 1000, taken_back: 100 } as const;
 
 /** The part of a command's changes that is recorded, with secrets in names redacted. */
-function keepChanges(changes: CommandChanges, redactor: Pick<OutputRedactor, "text">): CommandChanges {
+function limitChanges(changes: CommandChanges, redactor: Pick<OutputRedactor, "text">): CommandChanges {
   const { files, taken_back, left_out } = changes;
   const named = <T extends { readonly path: string }>(each: T): T => ({ ...each, path: redactor.text(each.path) });
   const placed = <T extends { readonly path: string; readonly real: string }>(each: T): T => ({

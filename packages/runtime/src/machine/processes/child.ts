@@ -9,7 +9,7 @@ import { keepCommand } from "./keeper.ts";
 import type { Launch } from "./launch.ts";
 import { PrivateMemory } from "./memory-use.ts";
 import { killMarked, MARK, markedProcesses, newMark, markValue, ranAlone } from "./marks.ts";
-import type { Marked } from "./marks.ts";
+import type { MarkedCommand } from "./marks.ts";
 import { isAlive, sessionOf, signalProcess, treeOf } from "./process-tree.ts";
 import { StartComplaint } from "./start-complaint.ts";
 import { watch } from "./watchdog.ts";
@@ -58,7 +58,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   const { pid } = child;
   if (pid === undefined) return { pid: 0, launch, ended: failedStart(child).finally(release), stop() {} };
   launch.started?.(pid);
-  const marked: Marked = { mark, pid, began: performance.now() };
+  const marked: MarkedCommand = { mark, pid, began: performance.now() };
   const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(marked, { launch, cutLifeline });
   let limit_reached: LimitReached | undefined;
   let unprotected: string | undefined;
@@ -136,8 +136,8 @@ interface Spawned {
 function spawnChild(launch: Launch, mark: string): Spawned {
   const { program, args, cwd, environment, descriptors } = launch;
   const pipes = [launch.pipes.take(), launch.pipes.take()] as const;
-  const given = descriptors.map((each) => (each === "lifeline" ? ("pipe" as const) : each));
-  const stdio: StdioOptions = ["ignore", ...pipes.map((pipe) => pipe?.writer ?? ("pipe" as const)), ...given];
+  const childEnds = descriptors.map((each) => (each === "lifeline" ? ("pipe" as const) : each));
+  const stdio: StdioOptions = ["ignore", ...pipes.map((pipe) => pipe?.writer ?? ("pipe" as const)), ...childEnds];
   let lifeline: ChildProcess["stdio"][3];
   let dismiss: (() => void) | undefined;
   const cutLifeline = (): void => void lifeline?.destroy();
@@ -193,7 +193,7 @@ interface Tree {
   isGone(): boolean;
 }
 
-function bareTree(marked: Marked): Tree {
+function bareTree(marked: MarkedCommand): Tree {
   const kill = (): boolean => {
     signalProcess(-marked.pid, "SIGKILL");
     return killMarked(marked);
@@ -221,7 +221,10 @@ function bareTree(marked: Marked): Tree {
   };
 }
 
-function sandboxTree(marked: Marked, { launch, cutLifeline }: Pick<Spawned, "cutLifeline"> & { launch: Launch }): Tree {
+function sandboxTree(
+  marked: MarkedCommand,
+  { launch, cutLifeline }: Pick<Spawned, "cutLifeline"> & { launch: Launch },
+): Tree {
   const kill = (): void => {
     cutLifeline(); // first: processes that are not yet tied to the ones below do not start then
     const inner = launch.inner();
@@ -284,8 +287,8 @@ async function closeOf(output: Readable | null): Promise<void> {
 function exitOf({ code, signal }: RawEnd, launch: Launch): ChildEnd {
   if (signal !== null) return { exit_code: 128 + constants.signals[signal], signal };
   const exit_code = code ?? 0;
-  const told = launch.sandbox === "none" ? undefined : SIGNALS.get(exit_code - 128);
-  return { exit_code, signal: told ?? null };
+  const reported = launch.sandbox === "none" ? undefined : SIGNALS.get(exit_code - 128);
+  return { exit_code, signal: reported ?? null };
 }
 
 const SIGNALS: ReadonlyMap<number, string> = new Map(

@@ -42,7 +42,7 @@ export function isRunByCall(): boolean {
 }
 const DEEPEST = 1000;
 
-export interface Marked {
+export interface MarkedCommand {
   readonly mark: string;
   /** The command's first process. */
   readonly pid: number;
@@ -53,13 +53,13 @@ export interface Marked {
 /** Pids wrap around: after this time, younger processes cannot be recognized reliably. */
 const SURE_MS = 2_000;
 
-export function markedProcesses({ mark, pid, began }: Marked): readonly number[] {
+export function markedProcesses({ mark, pid, began }: MarkedCommand): readonly number[] {
   const candidates = performance.now() - began < SURE_MS ? pidsSince(pid) : allPids();
   return candidates.filter((each) => each !== process.pid && marksOf(each).includes(mark));
 }
 
 /** Whether no process at all has started since: then a command whose first process has ended left none behind. */
-export function ranAlone({ pid, began }: Marked): boolean {
+export function ranAlone({ pid, began }: MarkedCommand): boolean {
   return performance.now() - began < SURE_MS && pidsSince(pid).length === 0;
 }
 
@@ -67,7 +67,7 @@ export function ranAlone({ pid, began }: Marked): boolean {
  * Kills every process that carries a mark. They may start others meanwhile, so it repeats until it finds no new ones.
  * Returns whether all are gone already: killed processes take a moment to exit, and this must not block.
  */
-export function killMarked(marked: Marked): boolean {
+export function killMarked(marked: MarkedCommand): boolean {
   const ended = new Set<number>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const left = markedProcesses(marked);

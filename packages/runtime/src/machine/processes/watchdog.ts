@@ -14,7 +14,7 @@ const COUNT_EVERY = 15;
 /** Programs have several threads: this many per allowed process is not a fork bomb yet. */
 export const THREADS_PER_PROCESS = 16;
 
-export interface Watched {
+export interface WatchedCommand {
   /** The command's processes. May stop counting above `most`. */
   readonly members: (most: number) => readonly number[];
   /** Suspends the command while it is counted: a fork bomb would leave us no time for that. */
@@ -32,7 +32,7 @@ export interface Watched {
  * Counts the processes and the memory of a command, for limits that apply to root too. Returns the limit that was
  * exceeded.
  */
-export function watch(watched: Watched): () => void {
+export function watch(watched: WatchedCommand): () => void {
   const { members, freeze, thaw, memory, inner, limits, onReached } = watched;
   let usual = systemCounts().threads;
   let looks = 0;
@@ -56,7 +56,7 @@ export function watch(watched: Watched): () => void {
   return () => clearInterval(timer);
 }
 
-function judge(pids: readonly number[], { limits, memory, inner }: Watched): LimitReached | undefined {
+function judge(pids: readonly number[], { limits, memory, inner }: WatchedCommand): LimitReached | undefined {
   if (pids.length > limits.processes) {
     return { limit: "processes", allowed: limits.processes, found: pids.length };
   }

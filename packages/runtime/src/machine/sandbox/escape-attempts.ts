@@ -3,7 +3,7 @@ import type { Architecture } from "./seccomp.ts";
 import { inSingleQuotes } from "../../protocol/shell-quote.ts";
 
 /** Bait outside the sandbox that the attempts try to reach. None of it is real data. */
-export interface Planted {
+export interface Bait {
   /** A file in the runtime's state folder, and its content. */
   readonly state_file: string;
   readonly secret: string;
@@ -30,7 +30,7 @@ export interface Planted {
 export interface Attempt {
   readonly attempt: string;
   /** Prints `escaped` where it succeeded, `not_tried` where it needs a program that is not installed. */
-  readonly script: (planted: Planted) => string;
+  readonly script: (planted: Bait) => string;
 }
 
 /** Makes a system call; escaped unless it was not permitted, or the kernel does not have it. */

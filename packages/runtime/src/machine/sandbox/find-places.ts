@@ -9,7 +9,7 @@ import { reasonOf } from "../../protocol/error-reason.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS } from "./find-outside.ts";
 import { judgeEntries } from "./judge-folder.ts";
-import type { JudgedFolder, Judging } from "./judge-folder.ts";
+import type { JudgedFolder, FolderJudge } from "./judge-folder.ts";
 import { isCacheAmong, isInCache } from "./named-places.ts";
 import { MAX_WATCHED } from "./place-guard.ts";
 import { MAX_NAMES, MAX_READ_ONLY, notHidden, tooLarge, tooManyRuled } from "./place-limits.ts";
@@ -126,7 +126,7 @@ export class PlaceFinder {
     const pinned: string[] = [];
     const above = new Set<string>();
     /** Read-only folders and their subfolders: their entries need no protection of their own against changes or moves. */
-    const fixed = new Map<string, Fixed>();
+    const fixed = new Map<string, FixedReason>();
     const watched: string[] = [];
     // The list grows while it is walked.
     for (const folder of folders) {
@@ -176,7 +176,7 @@ export class PlaceFinder {
   }
 }
 
-const NO_RULES: Judging = { judge: () => undefined, mayCloseBelow: () => false };
+const NO_RULES: FolderJudge = { judge: () => undefined, mayCloseBelow: () => false };
 
 /** The folder and its parents below the roots: renaming one would move the closed paths in it. */
 function foldersAbove(folder: string, roots: readonly string[]): readonly string[] {
@@ -185,12 +185,12 @@ function foldersAbove(folder: string, roots: readonly string[]): readonly string
   return above;
 }
 
-type Fixed = "later" | "ruled";
+type FixedReason = "later" | "ruled";
 
 function markFixed(
   { folders, read_only, ruled }: JudgedFolder,
-  within: Fixed | undefined,
-  { fixed, git_places }: { readonly fixed: Map<string, Fixed>; readonly git_places: GitPlaces },
+  within: FixedReason | undefined,
+  { fixed, git_places }: { readonly fixed: Map<string, FixedReason>; readonly git_places: GitPlaces },
 ): void {
   const [later, byRule] = [new Set(read_only), new Set(ruled)];
   for (const each of folders) {

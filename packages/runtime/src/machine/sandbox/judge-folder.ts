@@ -36,12 +36,12 @@ const PACKAGES = "node_modules";
 /** Git's storage in the folder of a repository. */
 const STORES: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
 
-export type Judging = Pick<PlaceJudge, "judge" | "mayCloseBelow">;
+export type FolderJudge = Pick<PlaceJudge, "judge" | "mayCloseBelow">;
 
 const NOTHING: readonly never[] = [];
 
 /** Findings in one folder. */
-interface Lists {
+interface FolderFindings {
   readonly hidden: HiddenPlace[];
   readonly read_only: string[];
   readonly ruled: string[];
@@ -53,9 +53,9 @@ export function judgeEntries(
   folder: string,
   entries: readonly Dirent[],
   workspace: Places,
-  { judge, mayCloseBelow }: Judging,
+  { judge, mayCloseBelow }: FolderJudge,
 ): JudgedFolder {
-  const lists: Lists = { hidden: [], read_only: [], ruled: [], pinned: [], folders: [] };
+  const lists: FolderFindings = { hidden: [], read_only: [], ruled: [], pinned: [], folders: [] };
   let isUnnamed = false;
   let isTied = false;
   const isRepository = looksLikeRepository(new Set(entries.map(({ name }) => name)));
@@ -111,13 +111,13 @@ const ANYWHERE = "/-";
 
 const NO_LISTS = { hidden: NOTHING, read_only: NOTHING, ruled: NOTHING, pinned: NOTHING, folders: NOTHING } as const;
 
-function keptOf({ hidden, read_only, ...more }: Lists): Omit<JudgedFolder, "isTied" | "mayBeRuled"> {
-  const [ruled, pinned, folders] = [kept(more.ruled), kept(more.pinned), kept(more.folders)];
-  return { hidden: kept(hidden), read_only: kept(read_only), ruled, pinned, folders };
+function keptOf({ hidden, read_only, ...more }: FolderFindings): Omit<JudgedFolder, "isTied" | "mayBeRuled"> {
+  const [ruled, pinned, folders] = [orShared(more.ruled), orShared(more.pinned), orShared(more.folders)];
+  return { hidden: orShared(hidden), read_only: orShared(read_only), ruled, pinned, folders };
 }
 
 /** Most folders of a large tree have no findings: they share one empty list. */
-function kept<T>(list: readonly T[]): readonly T[] {
+function orShared<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? NOTHING : list;
 }
 

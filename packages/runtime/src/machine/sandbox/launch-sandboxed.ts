@@ -142,7 +142,7 @@ export class SandboxLauncher {
   }
 
   /** Searches for paths to protect and opens their folders. Repeats where one has moved meanwhile. */
-  #prepare(command: Command, proxy_socket: string | undefined): Prepared {
+  #prepare(command: Command, proxy_socket: string | undefined): PreparedSandbox {
     const moved = new Set<string>();
     for (let left = LOOKS - 1; ; left--) {
       try {
@@ -171,7 +171,11 @@ export class SandboxLauncher {
     });
   }
 
-  #factsFor(command: Command, proxy_socket: string | undefined, moved: readonly string[]): Omit<Prepared, "check"> {
+  #factsFor(
+    command: Command,
+    proxy_socket: string | undefined,
+    moved: readonly string[],
+  ): Omit<PreparedSandbox, "check"> {
     const parts = this.#parts;
     // Replacing a file from outside removes the mount that keeps it read-only for commands that already run.
     const opens = this.#running === 0 ? command.opens : undefined;
@@ -230,7 +234,7 @@ export class SandboxLauncher {
   }
 }
 
-interface Prepared {
+interface PreparedSandbox {
   readonly facts: SandboxFacts;
   readonly check: InsideCheck;
   readonly left_out: number;

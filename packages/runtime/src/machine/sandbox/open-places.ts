@@ -19,7 +19,7 @@ interface OpenOptions {
   readonly environment: CommandEnvironment;
 }
 
-interface Opened {
+interface OpenedAccess {
   readonly found: FoundPlaces;
   /** Additional variables for the command. */
   readonly variables: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ const NO_HOOKS: Readonly<Record<string, string>> = {
  * The protected paths without those that the command may change. Removed instead of mounted writable: a mount point
  * cannot be replaced, and git writes files by replacing them. Hidden paths always stay hidden.
  */
-export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, options: OpenOptions): Opened {
+export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, options: OpenOptions): OpenedAccess {
   if (opens === undefined) return { found, variables: {} };
   if (opens.git === undefined || opens.git === "all") {
     const isOpen = (path: string): boolean =>

@@ -17,7 +17,7 @@ export interface GuardedPlaces {
   readonly closed: ReadonlySet<string>;
 }
 
-interface Guarded extends GuardedPlaces {
+interface WatchedPlaces extends GuardedPlaces {
   readonly onOpened: (path: string) => void;
 }
 
@@ -28,7 +28,7 @@ interface Guarded extends GuardedPlaces {
  */
 export class PlaceGuard {
   readonly #watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: bigint }>();
-  readonly #guarded = new Set<Guarded>();
+  readonly #guarded = new Set<WatchedPlaces>();
 
   /**
    * Calls `onOpened` when a protected file was replaced, or when a path appears that rules close to the command. Call the
@@ -80,7 +80,7 @@ export class PlaceGuard {
   }
 
   /** Checks a new entry, and its own entries if it is a folder. */
-  #appeared(path: string, guarded: Guarded): void {
+  #appeared(path: string, guarded: WatchedPlaces): void {
     const { closes, closed, onOpened } = guarded;
     if (closes === undefined || closed.has(path)) return;
     const kind = kindOf(path);

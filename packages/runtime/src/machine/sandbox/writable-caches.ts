@@ -6,7 +6,7 @@ import { isCacheName, mayHoldCaches } from "../../policy/package-caches.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { isCacheAmong } from "./named-places.ts";
 
-type Ground = Pick<Places, "roots" | "git_places">;
+type CacheRoots = Pick<Places, "roots" | "git_places">;
 
 /** Caches that tools create in `node_modules`, with packages that show that a project uses the tool. */
 // oxfmt-ignore
@@ -24,7 +24,7 @@ const MADE: readonly { readonly name: string; readonly of?: readonly string[] }[
  * Creates the caches that tools would create in read-only package folders, where nothing can be created from inside a
  * sandbox. Called before the snapshot of the workspace, so that they do not count as a change of the command.
  */
-export function makePackageCaches(ground: Ground): void {
+export function makePackageCaches(ground: CacheRoots): void {
   for (const modules of packageFolders(ground)) {
     for (const { name, of } of MADE) {
       const path = join(modules, name);
@@ -40,7 +40,7 @@ export function makePackageCaches(ground: Ground): void {
 }
 
 /** Real package folders in the roots. */
-function packageFolders({ roots, git_places = [] }: Ground): readonly string[] {
+function packageFolders({ roots, git_places = [] }: CacheRoots): readonly string[] {
   return git_places
     .filter(mayHoldCaches)
     .map(({ path }) => path)
@@ -61,7 +61,7 @@ interface ClosedPaths {
 }
 
 /** Package folders that a command cannot write to, because this program loads packages from them. */
-export function closedPackages({ read_only }: Pick<ClosedPaths, "read_only">, ground: Ground): readonly string[] {
+export function closedPackages({ read_only }: Pick<ClosedPaths, "read_only">, ground: CacheRoots): readonly string[] {
   const closed = new Set(read_only);
   return packageFolders(ground).filter((modules) => closed.has(modules));
 }
@@ -70,7 +70,7 @@ export function closedPackages({ read_only }: Pick<ClosedPaths, "read_only">, gr
  * Caches in those folders that a command may write to. Without those that contain packages that this program loads, that
  * are links, or that a rule closes.
  */
-export function openCaches({ read_only, ruled }: ClosedPaths, ground: Ground): readonly string[] {
+export function openCaches({ read_only, ruled }: ClosedPaths, ground: CacheRoots): readonly string[] {
   return closedPackages({ read_only }, ground)
     .flatMap(cachesIn)
     .filter((path) => isCacheAmong(path, ground) && !ruled.some((each) => isInside(each, path)));

@@ -51,15 +51,15 @@ const MAX_READ_ERRORS = 20;
  * because an engine that followed a swapped link outside reports names from there, too.
  */
 export function readErrorsOf(stderr: string, tree: VerifiedTree): string[] {
-  const told: string[] = [];
+  const messages: string[] = [];
   for (const line of stderr.split("\n")) {
-    if (told.length === MAX_READ_ERRORS) break;
+    if (messages.length === MAX_READ_ERRORS) break;
     const [, path, problem] = READ_ERROR.exec(line) ?? [];
     if (path === undefined || problem === undefined) continue;
     const key = keyOf(path);
     if (tree.judge(key) !== "open" || tree.lookAt(key) === undefined) continue;
-    told.push(`Cannot search "${decodeKey(key)}": ${problem.toLowerCase()}`);
+    messages.push(`Cannot search "${decodeKey(key)}": ${problem.toLowerCase()}`);
   }
   tree.forget();
-  return told;
+  return messages;
 }

@@ -175,16 +175,16 @@ function refusalOf({ code, signal, stderr }: EngineEnd, { pattern, type }: TextQ
       reason: signal ?? code,
     });
   }
-  const said = stderr.replace(/^rg: /, "").trim().slice(0, MAX_EXPLANATION);
-  if (said.startsWith("unrecognized file type")) {
+  const message = stderr.replace(/^rg: /, "").trim().slice(0, MAX_EXPLANATION);
+  if (message.startsWith("unrecognized file type")) {
     const message = `Cannot search files of the type ${JSON.stringify(type)}: unknown to ripgrep`;
     return new ToolError("InvalidArguments", message, { field: "type" });
   }
-  const short = /^error: (.*)/m.exec(said)?.[1] ?? said.split("\n", 1)[0];
+  const short = /^error: (.*)/m.exec(message)?.[1] ?? message.split("\n", 1)[0];
   const shown = JSON.stringify(pattern.length > 100 ? `${pattern.slice(0, 100)}…` : pattern);
-  const advice = ADVICE.find(({ where }) => where.test(said))?.say ?? LITERALLY;
+  const advice = ADVICE.find(({ where }) => where.test(message))?.say ?? LITERALLY;
   return new ToolError("InvalidArguments", `Cannot search for ${shown}: ${short}; ${advice}`, {
     field: "pattern",
-    explanation: said,
+    explanation: message,
   });
 }

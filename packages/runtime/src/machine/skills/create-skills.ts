@@ -3,7 +3,7 @@ import type { SkillEntry, SkillIndex, ToolSkills } from "../../contract/skills.t
 import type { Places } from "../../policy/facts.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { findOwnAround, findSkill, indexSkills } from "./find-skills.ts";
-import type { IsTrusted, Loaded } from "./load.ts";
+import type { IsTrusted, LoadedSkill } from "./load.ts";
 import { placesOfSkills } from "./skill-sources.ts";
 import { readyScript, findScript } from "./ready-script.ts";
 import type { ScriptCall } from "./ready-script.ts";
@@ -80,7 +80,7 @@ const MAX_NAMED = 20;
  * `Stale`.
  */
 async function openSkillFile(
-  { entry, judge }: Loaded,
+  { entry, judge }: LoadedSkill,
   given: string,
   signal: AbortSignal,
 ): Promise<{ readonly skill: SkillEntry; readonly path: string; readonly file: OpenedFile }> {

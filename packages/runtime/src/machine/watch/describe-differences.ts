@@ -51,12 +51,12 @@ export function describeChanges(
     const why_not = whyNot(difference, real, options);
     const { kind = "file" } = after ?? before ?? {};
     const path = `${pathFor(real, options.cwd)}${kind === "directory" ? "/" : ""}`;
-    const told = { path, real, kind, change: changeOf(difference) };
-    const isOfUse = kind !== "directory" || told.change === "mode" || !around.has(key);
-    const isListed = isOfUse && (why_not !== undefined || !isInStore(`${real}/`));
-    if (why_not !== undefined) return { change: { ...told, undoable: false, why_not }, undo: undefined, isListed };
-    const undo = undoOf(difference, told, { contents: options.contents, names });
-    return { change: { ...told, undoable: true }, undo, isListed };
+    const facts = { path, real, kind, change: changeOf(difference) };
+    const isRelevant = kind !== "directory" || facts.change === "mode" || !around.has(key);
+    const isListed = isRelevant && (why_not !== undefined || !isInStore(`${real}/`));
+    if (why_not !== undefined) return { change: { ...facts, undoable: false, why_not }, undo: undefined, isListed };
+    const undo = undoOf(difference, facts, { contents: options.contents, names });
+    return { change: { ...facts, undoable: true }, undo, isListed };
   });
 }
 

@@ -117,8 +117,8 @@ export function describeReverted(
       ? judgeSensitivity(real, workspace)?.reason
       : (runsLater(real, workspace) ?? laterBehind(real, workspace) ?? RUNS_IN_REPOSITORY);
   const change = entry.before === undefined ? "added" : "changed";
-  const told = problem === undefined ? {} : { problem };
+  const problemPart = problem === undefined ? {} : { problem };
   // A session never learns the names of another session's files, only their kind.
   const path = isOwn ? pathFor(real, cwd) : `**/${findLaterPlace(real, workspace)?.path ?? "*"}`;
-  return { path, real, why: why ?? "", change, outcome, ...told };
+  return { path, real, why: why ?? "", change, outcome, ...problemPart };
 }

@@ -8,7 +8,7 @@ const O_PATH = 0o10000000;
 /** The mode that an owner needs to list a folder and to read and change its entries. */
 const OPEN_TO_OWNER = 0o700;
 
-interface Opened {
+interface OpenedFolder {
   readonly inode: number;
   readonly mode: number;
 }
@@ -18,7 +18,7 @@ interface Opened {
  * which restores the mode that the command set. The caller closes it.
  */
 export class OpenedFolders {
-  readonly #opened = new Map<string, Opened>();
+  readonly #opened = new Map<string, OpenedFolder>();
 
   /** False where that is not needed, or not permitted. */
   open(key: string, { owner, mode, inode }: Facts): boolean {

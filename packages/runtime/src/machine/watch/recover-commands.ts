@@ -119,14 +119,14 @@ async function tryToSettle(
   }
 }
 
-interface Settling {
+interface SettleParts {
   readonly killed: KilledCommand;
   readonly command: CommandNote;
   readonly stored: StoredSnapshot;
   readonly git: GitTrees;
 }
 
-async function settle({ killed, command, stored, git }: Settling, options: RecoverOptions): Promise<void> {
+async function settle({ killed, command, stored, git }: SettleParts, options: RecoverOptions): Promise<void> {
   const { state_dir, changer } = options;
   const { run_id, tool_call_id, cwd, confirmed, opens, sandbox } = command;
   const workspace = { ...options.workspace, sandbox };
