@@ -79,9 +79,9 @@ export function judgeEntries(
         : isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name));
     const isPublished = (): boolean => !isFolder && isPublishedKey(path, workspace);
     // A read-only mount does not prevent writing to a pipe or a device, so these are hidden.
-    const isUnkept = !isFolder && !entry.isFile() && (entry.isSocket() || closed !== undefined || isLater());
+    const cannotMount = !isFolder && !entry.isFile() && (entry.isSocket() || closed !== undefined || isLater());
     const isSensitive = isHiddenName(folder, name, workspace) && !isPublished();
-    if (closed === "hide" || isUnkept || isSensitive) {
+    if (closed === "hide" || cannotMount || isSensitive) {
       lists.hidden.push({ path, kind: isFolder ? "folder" : "file" });
       isTied ||= isSensitive && !isHiddenName(ANYWHERE, name, workspace);
       continue;
@@ -100,7 +100,7 @@ export function judgeEntries(
     }
   }
   const mayBeRuled = mayCloseBelow(folder);
-  if (!isUnnamed) return { ...keptOf(lists), isTied, mayBeRuled };
+  if (!isUnnamed) return { ...withSharedLists(lists), isTied, mayBeRuled };
   // An entry whose name cannot be passed as an argument cannot be hidden by itself. Its folder can.
   if (workspace.roots.includes(folder)) throw unnamed(folder);
   return { ...NO_LISTS, hidden: [{ path: folder, kind: "folder" }], isTied, mayBeRuled };
@@ -111,7 +111,7 @@ const ANYWHERE = "/-";
 
 const NO_LISTS = { hidden: NOTHING, read_only: NOTHING, ruled: NOTHING, pinned: NOTHING, folders: NOTHING } as const;
 
-function keptOf({ hidden, read_only, ...more }: FolderFindings): Omit<JudgedFolder, "isTied" | "mayBeRuled"> {
+function withSharedLists({ hidden, read_only, ...more }: FolderFindings): Omit<JudgedFolder, "isTied" | "mayBeRuled"> {
   const [ruled, pinned, folders] = [orShared(more.ruled), orShared(more.pinned), orShared(more.folders)];
   return { hidden: orShared(hidden), read_only: orShared(read_only), ruled, pinned, folders };
 }

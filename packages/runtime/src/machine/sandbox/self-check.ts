@@ -52,18 +52,18 @@ const PRINTED_LENGTH = 65_536;
 export async function checkSandbox(sandbox: Sandbox, options: SelfCheckOptions): Promise<readonly EscapeAttempt[]> {
   if (sandbox.level === "none" || !isArchitecture(process.arch)) return [];
   const outcomes: EscapeAttempt[] = [];
-  let garden = await plant(options);
+  let targets = await plantTargets(options);
   try {
     for (const attempt of ATTEMPTS) {
-      const outcome = await tryAttempt(attempt, { sandbox, options, garden });
+      const outcome = await tryAttempt(attempt, { sandbox, options, targets });
       outcomes.push(outcome);
       if (outcome.outcome !== "escaped") continue;
-      garden.clear(); // the next attempt must not find traces of this one
-      garden = await plant(options);
+      targets.clear(); // the next attempt must not find traces of this one
+      targets = await plantTargets(options);
     }
     return outcomes;
   } finally {
-    garden.clear();
+    targets.clear();
   }
 }
 
@@ -77,9 +77,9 @@ interface TestTargets {
 
 async function tryAttempt(
   { attempt, script }: Attempt,
-  { sandbox, options, garden }: { sandbox: Sandbox; options: SelfCheckOptions; garden: TestTargets },
+  { sandbox, options, targets }: { sandbox: Sandbox; options: SelfCheckOptions; targets: TestTargets },
 ): Promise<EscapeAttempt> {
-  const launch = (): Launch => sandbox.launch({ run: script(garden.planted), cwd: options.roots[0] ?? "/" });
+  const launch = (): Launch => sandbox.launch({ run: script(targets.planted), cwd: options.roots[0] ?? "/" });
   const printed = { stdout: "", stderr: "" };
   await runCommand(launch, {
     call_id: "self-check",
@@ -91,7 +91,7 @@ async function tryAttempt(
     },
   });
   const output = printed.stdout;
-  const damage = garden.damage() ?? (output.includes(garden.planted.secret) ? "the planted file was read" : undefined);
+  const damage = targets.damage() ?? (output.includes(targets.planted.secret) ? "the planted file was read" : undefined);
   if (damage !== undefined) return { attempt, outcome: "escaped", detail: damage };
   if (output.includes("escaped")) return { attempt, outcome: "escaped", detail: "it was not refused" };
   if (output.includes("not_tried")) {
@@ -100,7 +100,7 @@ async function tryAttempt(
   return { attempt, outcome: "blocked", detail: printed.stderr.trim().split("\n")[0] ?? "" };
 }
 
-async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<TestTargets> {
+async function plantTargets({ roots, home, state_dir }: SelfCheckOptions): Promise<TestTargets> {
   const folder = handoverFolder(state_dir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const keys = roots[0] ?? home;
