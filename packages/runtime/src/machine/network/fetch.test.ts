@@ -429,7 +429,7 @@ test("compressed data without content ends", async () => {
 test.each([
   ["cut off", gzipSync(randomBytes(5000)).subarray(0, 3000)],
   ["not packed at all", Buffer.from("plain")],
-])("a body that is %s though it is said to be packed is an error", async (_title, body) => {
+])("a body that is %s although declared as compressed is an error", async (_title, body) => {
   const place = await serve((_request, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(body));
   const error = await failureOf(ask({ url: place.url }, { allow: [place.host] }));
   expect(error).toMatchObject({

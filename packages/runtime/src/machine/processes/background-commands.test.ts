@@ -49,7 +49,7 @@ for (const { mode, name } of MODES) {
   const tryIt = test.skipIf(mode === "required" && !hasBwrap);
   const title = (text: string): string => `${name} ${text}${mode === "required" ? needs : ""}`;
 
-  tryIt(title("a command goes on after its start, and its output is read from where one was"), async () => {
+  tryIt(title("a command continues after its start, and its output is read from the previous position"), async () => {
     const { start, commands, at } = await background(mode);
     const { background_id, state, pid } = await start(
       "echo one; until [ -e go ]; do sleep 0.01; done; echo two; exit 4",
@@ -68,7 +68,7 @@ for (const { mode, name } of MODES) {
     );
   });
 
-  tryIt(title("stop ends the whole tree, whatever it does against it"), async () => {
+  tryIt(title("stop kills the complete process tree, whatever it does"), async () => {
     const { start, commands } = await background(mode);
     const word = marker();
     const { background_id } = await start(
@@ -81,7 +81,7 @@ for (const { mode, name } of MODES) {
     expect(processesWith(word)).toEqual([]);
   });
 
-  tryIt(title("a log keeps the end of an output without end"), async () => {
+  tryIt(title("a log keeps the end of endless output"), async () => {
     const { start, commands, at } = await background(mode, { log_bytes: 10_000 });
     const { background_id } = await start("seq 1 100000");
     await vi.waitFor(() => expect(commands.list()[0]).toMatchObject({ state: "exited" }), { timeout: 20_000 });
@@ -96,12 +96,10 @@ for (const { mode, name } of MODES) {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(5_000);
   });
 
-  tryIt(
-    title("a worker that is killed takes its commands along, and they are told as lost, with their logs"),
-    async () => {
-      const { path, at, make } = await background(mode);
-      const word = marker();
-      const source = `
+  tryIt(title("the commands of a killed worker are killed too, and reported as lost, with their logs"), async () => {
+    const { path, at, make } = await background(mode);
+    const word = marker();
+    const source = `
       import { openSandbox } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "../sandbox/sandbox.ts")).href)};
       import { BackgroundCommands } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "background-commands.ts")).href)};
       import { runCommand } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "run.ts")).href)};
@@ -115,28 +113,27 @@ for (const { mode, name } of MODES) {
       const options = { timeout_ms: 60000, signal: new AbortController().signal, call_id: "call", limits };
       await runCommand(() => sandbox.launch({ run, cwd: root }), { ...options, onOutput: () => console.log(background_id) });
     `;
-      const worker = spawn(process.execPath, ["--input-type=module", "-e", source], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      onTestFinished(() => void worker.kill("SIGKILL"));
-      const background_id = await new Promise<string>((resolve) =>
-        worker.stdout.setEncoding("utf8").once("data", (text: string) => resolve(text.trim())),
-      );
-      const gone = new Promise((resolve) => worker.once("exit", resolve));
-      await vi.waitFor(() => expect(processesWith(`sleep\0${word}`).length).toBe(6));
+    const worker = spawn(process.execPath, ["--input-type=module", "-e", source], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void worker.kill("SIGKILL"));
+    const background_id = await new Promise<string>((resolve) =>
+      worker.stdout.setEncoding("utf8").once("data", (text: string) => resolve(text.trim())),
+    );
+    const gone = new Promise((resolve) => worker.once("exit", resolve));
+    await vi.waitFor(() => expect(processesWith(`sleep\0${word}`).length).toBe(6));
 
-      worker.kill("SIGKILL");
-      await gone;
+    worker.kill("SIGKILL");
+    await gone;
 
-      await vi.waitFor(() => expect(processesWith(word)).toEqual([]), { timeout: 2_000 });
-      const next = make();
-      expect(next.list()).toMatchObject([
-        { background_id, state: "lost", changes_problem: expect.stringMatching(/has exited/) as string },
-      ]);
-      expect((await next.output(background_id, { position: 0, wait_ms: 0, signal })).output.toString()).toBe("up\n");
-      expect(await next.stop(background_id)).toMatchObject({ state: "lost" });
-    },
-  );
+    await vi.waitFor(() => expect(processesWith(word)).toEqual([]), { timeout: 2_000 });
+    const next = make();
+    expect(next.list()).toMatchObject([
+      { background_id, state: "lost", changes_problem: expect.stringMatching(/has exited/) as string },
+    ]);
+    expect((await next.output(background_id, { position: 0, wait_ms: 0, signal })).output.toString()).toBe("up\n");
+    expect(await next.stop(background_id)).toMatchObject({ state: "lost" });
+  });
 }
 
 test("an unknown ID is not found", async () => {
@@ -176,7 +173,7 @@ function lookThatFinds(find: () => Promise<CommandChanges>) {
 
 const HOW_IT_ENDS = [
   { how: "by itself", run: "exit 3", state: "exited" },
-  { how: "because it is stopped", run: "sleep 600", state: "stopped" },
+  { how: "because it was stopped", run: "sleep 600", state: "stopped" },
 ] as const;
 
 for (const { how, run, state } of HOW_IT_ENDS) {
@@ -250,12 +247,17 @@ test("for a command that never ran, nothing is scanned, and nothing remains", as
 
 for (const { what, failing, state, text } of [
   {
-    what: "is put up again, and the command runs once",
+    what: "is set up again, and the command runs once",
     failing: 2,
     state: "exited",
     text: /^ran\nbwrap: said by it\n$/,
   },
-  { what: "too often is given up, and why is in the log", failing: 3, state: "failed", text: /^Cannot run .*bwrap: / },
+  {
+    what: "repeatedly is given up on, and the reason is in the log",
+    failing: 3,
+    state: "failed",
+    text: /^Cannot run .*bwrap: /,
+  },
 ]) {
   test.skipIf(!hasBwrap)(`a sandbox that did not start ${what}${needs}`, async () => {
     const { start, commands, at } = await background("required", {}, failing);

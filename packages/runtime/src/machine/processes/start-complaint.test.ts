@@ -8,10 +8,10 @@ function complaint() {
 
 // oxfmt-ignore
 const CASES = [
-  { what: "an ordinary output at once",                  pieces: ["oh no"],                     passed: ["oh no"] },
-  { what: "nothing of a complaint",                      pieces: ["bwrap: Can't bind"],         passed: [] },
-  { what: "nothing of a complaint in many pieces",       pieces: ["b", "wrap", ": Can't", "\n"], passed: [] },
-  { what: "what began like one and is none, in one",     pieces: ["bw", "ait"],                 passed: ["bwait"] },
+  { what: "ordinary output immediately",                  pieces: ["oh no"],                     passed: ["oh no"] },
+  { what: "nothing of a sandbox error",                      pieces: ["bwrap: Can't bind"],         passed: [] },
+  { what: "nothing of a sandbox error in many chunks",       pieces: ["b", "wrap", ": Can't", "\n"], passed: [] },
+  { what: "output that only begins like one, in one piece",     pieces: ["bw", "ait"],                 passed: ["bwait"] },
   { what: "everything after that",                       pieces: ["bw", "ait", "bwrap: x"],     passed: ["bwait", "bwrap: x"] },
 ];
 

@@ -29,7 +29,7 @@ const MOVERS = {
 } as const;
 
 for (const [how, script] of Object.entries(MOVERS)) {
-  moved(`nothing is made in a folder that a command moves while others start: ${how}${needs}`, async () => {
+  moved(`nothing is created in a folder that a command moves while others start: ${how}${needs}`, async () => {
     const { path, make } = await scratchFolder();
     const at = (name: string): string => join(path, name);
     await make({
@@ -70,7 +70,7 @@ for (const [how, script] of Object.entries(MOVERS)) {
   });
 }
 
-moved(`a command goes on when the one that was started beside it has begun or failed${needs}`, async () => {
+moved(`a suspended command resumes when the one started beside it has started or failed${needs}`, async () => {
   const { path, make } = await scratchFolder();
   const at = (name: string): string => join(path, name);
   await make({ "root/": "", "state/": "", "home/": "" });

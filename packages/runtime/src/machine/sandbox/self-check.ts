@@ -91,7 +91,8 @@ async function tryAttempt(
     },
   });
   const output = printed.stdout;
-  const damage = targets.damage() ?? (output.includes(targets.planted.secret) ? "the planted file was read" : undefined);
+  const damage =
+    targets.damage() ?? (output.includes(targets.planted.secret) ? "the planted file was read" : undefined);
   if (damage !== undefined) return { attempt, outcome: "escaped", detail: damage };
   if (output.includes("escaped")) return { attempt, outcome: "escaped", detail: "it was not refused" };
   if (output.includes("not_tried")) {
