@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { createSkills } from "../../packages/runtime/src/machine/skills/skills.ts";
-import type { Skills, SkillsOptions } from "../../packages/runtime/src/machine/skills/skills.ts";
+import { createSkills } from "../../packages/runtime/src/machine/skills/create-skills.ts";
+import type { Skills, SkillsOptions } from "../../packages/runtime/src/machine/skills/create-skills.ts";
 import type { RunProgram, ToolSkills } from "../../packages/runtime/src/contract/skills.ts";
 import { scratchFolder } from "./scratch.ts";
 import type { Folder } from "./scratch.ts";

@@ -16,16 +16,16 @@ import type {
 } from "./contract/processes.ts";
 import { DEFAULTS } from "./options/defaults.ts";
 import type { RunProgram } from "./contract/skills.ts";
-import type { CommandWatch, WatchRequest } from "./machine/watch/command-changes.ts";
+import type { CommandWatch, WatchRequest } from "./machine/watch/command-watch.ts";
 import type { ClosedPaths } from "./policy/closed-paths.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
 import type { Processes } from "./machine/processes.ts";
 import { COMMAND_VIEWS } from "./policy/command-view.ts";
 import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
-import { GitPlacesReader } from "./machine/system/git-places.ts";
+import { GitPlacesReader } from "./machine/system/read-git-places.ts";
 import { stateFolders } from "./machine/system/state-folders.ts";
 import { hostPlaces } from "./machine/system/own-program.ts";
-import { makePackageCaches } from "./machine/sandbox/package-caches.ts";
+import { makePackageCaches } from "./machine/sandbox/writable-caches.ts";
 import { noteHidden } from "./machine/git/tracked-files.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
@@ -212,7 +212,7 @@ export class Commands {
   }
 
   async #openWatch(): Promise<CommandWatch> {
-    const { createCommandWatch } = await import("./machine/watch/command-changes.ts");
+    const { createCommandWatch } = await import("./machine/watch/command-watch.ts");
     const { state_dir, cwd, session } = this.#options;
     const changer = await this.#options.changer.load();
     return createCommandWatch({ state_dir, changer, cwd, session, workspace: this.workspace });

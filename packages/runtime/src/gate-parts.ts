@@ -14,7 +14,7 @@ import type { LazyChanger } from "./late/lazy-changer.ts";
 import { createLazyNetwork } from "./late/lazy-network.ts";
 import { createLazySearch } from "./late/lazy-search.ts";
 import type { LazySkills } from "./late/lazy-skills.ts";
-import { createToolFiles } from "./machine/files/files.ts";
+import { createToolFiles } from "./machine/files/file-handle.ts";
 import { openOwnFile } from "./machine/system/open-file.ts";
 import { resolvePath } from "./machine/system/resolve.ts";
 import { trackedFiles } from "./machine/git/tracked-files.ts";
@@ -107,7 +107,7 @@ function handleParts({
       files: createToolFiles({
         ...handles,
         workspace,
-        changer: onPlanned === undefined ? changer : changer.previewing(onPlanned),
+        loadChanger: async () => (onPlanned === undefined ? await changer.load() : changer.previewing(onPlanned)),
       }),
       search: createLazySearch({ ...handles, workspace }),
       processes: commands.forCall(handles),

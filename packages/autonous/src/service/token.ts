@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { quoteForShell } from "@autonous/runtime/internal";
 
 export interface ServiceToken {
   readonly token: string;
@@ -34,9 +35,4 @@ function isOursAlone(path: string): boolean {
 /** A shell command that reads the token when it runs, so that the token appears in no log and on no screen. */
 export function curlLine(url: string, token_file: string): string {
   return `curl -N -H "Authorization: Bearer $(cat ${quoteForShell(token_file)})" -d '{"text":"/ls ."}' ${url}/api/tasks`;
-}
-
-/** Quotes a text as one shell word. */
-export function quoteForShell(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

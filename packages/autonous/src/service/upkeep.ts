@@ -1,4 +1,4 @@
-import { headsFolder } from "@autonous/runtime/internal";
+import { headsFolder, pauseUntilAborted } from "@autonous/runtime/internal";
 import type { Logger } from "../supervisor/logger.ts";
 import { Pruner } from "../upkeep/prune.ts";
 import type { ServiceContext } from "./context.ts";
@@ -22,7 +22,7 @@ export async function startUpkeep({
   const stopped = new AbortController();
   const ended = (async () => {
     let told = "";
-    for (let waitMs = FIRST_MS; await waited(waitMs, stopped.signal); waitMs = EVERY_MS)
+    for (let waitMs = FIRST_MS; await pauseUntilAborted(waitMs, stopped.signal); waitMs = EVERY_MS)
       told = await pruneAll(pruner, { log, signal: stopped.signal, told });
   })();
   return async () => {
@@ -50,7 +50,7 @@ async function pruneAll(pruner: Pruner, { log, signal, told }: Pruning): Promise
         problems.add(`the audit log of run ${run_id} is damaged and was not deleted`);
       for (const problem of report.problems) problems.add(problem);
       if (!report.more) break;
-    } while (await waited(BETWEEN_MS, signal));
+    } while (await pauseUntilAborted(BETWEEN_MS, signal));
   } catch (error) {
     problems.add((error as Error).message);
   }
@@ -58,20 +58,4 @@ async function pruneAll(pruner: Pruner, { log, signal, told }: Pruning): Promise
   const text = [...problems].join("; ");
   if (text !== "" && text !== told) log.warn(`Cannot delete all data past retention: ${text}`);
   return text;
-}
-
-/** False when it is time to stop. */
-function waited(ms: number, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      resolve(false);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", stop);
-      resolve(true);
-    }, ms);
-    signal.addEventListener("abort", stop, { once: true });
-  });
 }

@@ -3,6 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import type { FromWorker, ToWorker } from "./messages.ts";
 import { WORKER_NAME } from "./messages.ts";
 import { OutputLines } from "./output-lines.ts";
+import { pause } from "@autonous/runtime/internal";
 
 export interface ChildProgram {
   /** The worker's program, its arguments, and the Node flags for it. */
@@ -63,7 +64,7 @@ export function startChild(options: ChildOptions): Child {
     tell: (message) => void (child.connected && child.send(message, () => undefined)),
     kill: () => void child.kill("SIGKILL"),
     ended: ended.then(async (how) => {
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref())]);
+      await Promise.race([closed, pause(LAST_WORDS_MS, { unref: true })]);
       return how;
     }),
   };

@@ -1,4 +1,5 @@
 import type { GateCall, GateParts } from "./call.ts";
+import { unlessAborted } from "../protocol/pause.ts";
 
 /** Waits for a person or a hook, unless the call is cancelled. This time does not count as the call's own. */
 export async function waitFor<T>(
@@ -9,13 +10,9 @@ export async function waitFor<T>(
   const { signal } = call.options;
   signal?.throwIfAborted();
   const began = clock();
-  const cancelled = Promise.withResolvers<never>();
-  const stop = (): void => cancelled.reject(signal?.reason as Error);
-  signal?.addEventListener("abort", stop, { once: true });
   try {
-    return await Promise.race([work(), cancelled.promise]);
+    return await (signal === undefined ? work() : unlessAborted((async () => await work())(), signal));
   } finally {
-    signal?.removeEventListener("abort", stop);
     call.waited_ms += Math.max(0, clock() - began);
   }
 }

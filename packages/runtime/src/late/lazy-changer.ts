@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import type { Clock } from "../contract/host.ts";
 import type { UndoKeeper } from "../contract/undo.ts";
 import type { FileChanger } from "../machine/files/file-changer.ts";
-import type { LeftChange } from "../machine/files/recover.ts";
+import type { LeftChange } from "../machine/files/recover-changes.ts";
 import type { PreviewRequest } from "../machine/files/preview-change.ts";
 import { describeInterrupted } from "../gate/steps/interrupted.ts";
 import type { InterruptedChange } from "../gate/steps/interrupted.ts";
@@ -17,7 +17,7 @@ interface LazyOptions {
 }
 
 /** Changes files. Loaded on the first change or lookup: most processes only read, and start faster without it. */
-export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
+export class LazyChanger implements UndoKeeper {
   readonly #options: LazyOptions;
   #changer: Promise<FileChanger> | undefined;
 
@@ -29,10 +29,6 @@ export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
     find: async (target) => await (await this.load()).undoLog.find(target),
     content: async (sha256) => await (await this.load()).undoLog.content(sha256),
   };
-
-  async change(...given: Parameters<FileChanger["change"]>): ReturnType<FileChanger["change"]> {
-    return await (await this.load()).change(...given);
-  }
 
   async restore(...given: Parameters<UndoKeeper["restore"]>): ReturnType<UndoKeeper["restore"]> {
     return await (await this.load()).restore(...given);
@@ -51,11 +47,11 @@ export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
   }
 
   /** A changer that only reports what it would change. */
-  previewing(onPlanned: PreviewRequest["onPlanned"]): Pick<FileChanger, "change"> {
+  previewing(onPlanned: PreviewRequest["onPlanned"]): Pick<FileChanger, "applyPlan"> {
     return {
-      async change(request, paths, plan) {
-        const { previewChange } = await import("../machine/files/preview-change.ts");
-        return await previewChange({ ...request, onPlanned }, paths, plan);
+      async applyPlan(request, paths, plan) {
+        const { previewPlan } = await import("../machine/files/preview-change.ts");
+        return await previewPlan({ ...request, onPlanned }, paths, plan);
       },
     };
   }
@@ -84,7 +80,7 @@ export async function recoverLeft({
   workspace,
 }: Omit<LazyOptions, "clock">): Promise<readonly LeftChange[]> {
   if (!hasOpenLogs(state_dir)) return [];
-  const { recoverChanges } = await import("../machine/files/recover.ts");
+  const { recoverChanges } = await import("../machine/files/recover-changes.ts");
   return (await recoverChanges(state_dir, workspace)).left;
 }
 

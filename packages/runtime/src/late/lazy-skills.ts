@@ -3,7 +3,7 @@ import type { FoundScript, RunProgram, SkillEntry, SkillIndex, ToolSkills } from
 import type { ScriptTouch, Tool } from "../contract/tool.ts";
 import type { ActiveSkill } from "../gate/steps/active-skills.ts";
 import type { IsTrusted } from "../machine/skills/load.ts";
-import type { Skills } from "../machine/skills/skills.ts";
+import type { Skills } from "../machine/skills/create-skills.ts";
 import type { WorkspaceContext } from "../policy/decide.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { byPrecedence } from "../skills/precedence.ts";
@@ -121,7 +121,7 @@ export class LazySkills {
   }
 
   async #make(): Promise<Skills> {
-    const { createSkills } = await import("../machine/skills/skills.ts");
+    const { createSkills } = await import("../machine/skills/create-skills.ts");
     const { workspace, cwd, isTrustedSkill } = this.#options;
     return createSkills({ workspace, cwd, isTrusted: isTrustedSkill });
   }

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { parseCommands } from "../shell/parse-commands.ts";
 import { judgeCommands } from "./check-command.ts";
 import type { CommandLevel } from "./check-command.ts";
+import { inSingleQuotes } from "../protocol/shell-quote.ts";
 
 interface Row {
   readonly args: { readonly cmd: string };
@@ -54,10 +55,6 @@ test("every row of the corpus is judged as it says", () => {
 const SIMPLE = /^[a-z][\w.-]*(?: [\w./~*=:-]+)+$/;
 const BUILTIN = /^(?:exec|eval|command|builtin|coproc|time|trap|cd|pushd|kill|init|xargs)\b/;
 
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 function hex(text: string): string {
   return Array.from(text, (letter) => `\\x${letter.charCodeAt(0).toString(16)}`).join("");
 }
@@ -91,7 +88,7 @@ const SPELLINGS: Readonly<Record<string, Mutation>> = {
   "braces":              ofWords((name, _, words) => (words.some((word) => /[*~]/.test(word)) ? `{${name},} ${words.join(" ")}` : `{${[name, ...words].join(",")}}`)),
   "a variable":          ofWords((name, rest) => `x=${name}; $x ${rest}`),
   "two variables":       ofWords((name, rest) => `a=${name.slice(0, 1)}; b=${name.slice(1)}; $a$b ${rest}`),
-  "a whole variable":    ofWords((name, rest) => `x=${quote(`${name} ${rest}`)}; $x`),
+  "a whole variable":    ofWords((name, rest) => `x=${inSingleQuotes(`${name} ${rest}`)}; $x`),
   "an array":            ofWords((name, _, words) => `a=(${[name, ...words].join(" ")}); "\${a[@]}"`),
   "an argument":         ofWords((name, rest, words) => (/^[~*]/.test(words.at(-1) ?? "") ? `${name} ${rest}` : `x=${words.at(-1) ?? ""}; ${name} ${words.slice(0, -1).join(" ")} $x`)),
   "an echo":             ofWords((name, rest) => `$(echo ${name}) ${rest}`),
@@ -136,17 +133,17 @@ const CARRIERS = [
 /** Anything around a whole text. */
 // oxfmt-ignore
 const FRAMES: Readonly<Record<string, (text: string) => string>> = {
-  "bash -c":           (text) => `bash -c ${quote(text)}`,
-  "sh -ec":            (text) => `sh -ec ${quote(text)}`,
-  "zsh -lc":           (text) => `/bin/zsh -lc ${quote(text)}`,
-  "two shells":        (text) => `bash -c ${quote(`sh -c ${quote(text)}`)}`,
-  "sudo bash":         (text) => `sudo bash -c ${quote(text)}`,
-  "env sudo sh":       (text) => `env A=1 sudo -E sh -c ${quote(text)}`,
-  "eval":              (text) => `eval ${quote(text)}`,
-  "eval in a shell":   (text) => `bash -c ${quote(`eval ${quote(text)}`)}`,
-  "a pipe into sh":    (text) => `printf '%s\\n' ${quote(text)} | sh`,
+  "bash -c":           (text) => `bash -c ${inSingleQuotes(text)}`,
+  "sh -ec":            (text) => `sh -ec ${inSingleQuotes(text)}`,
+  "zsh -lc":           (text) => `/bin/zsh -lc ${inSingleQuotes(text)}`,
+  "two shells":        (text) => `bash -c ${inSingleQuotes(`sh -c ${inSingleQuotes(text)}`)}`,
+  "sudo bash":         (text) => `sudo bash -c ${inSingleQuotes(text)}`,
+  "env sudo sh":       (text) => `env A=1 sudo -E sh -c ${inSingleQuotes(text)}`,
+  "eval":              (text) => `eval ${inSingleQuotes(text)}`,
+  "eval in a shell":   (text) => `bash -c ${inSingleQuotes(`eval ${inSingleQuotes(text)}`)}`,
+  "a pipe into sh":    (text) => `printf '%s\\n' ${inSingleQuotes(text)} | sh`,
   "base64":            (text) => `echo ${btoa(text)} | base64 -d | bash`,
-  "a here-string":     (text) => `bash <<< ${quote(text)}`,
+  "a here-string":     (text) => `bash <<< ${inSingleQuotes(text)}`,
   "a here-document":   (text) => `bash <<'END_OF_TEXT'\n${text}\nEND_OF_TEXT\n`,
   "a subshell":        (text) => `(\n${text}\n)`,
   "a group":           (text) => `{\n${text}\n}`,
@@ -162,18 +159,18 @@ const FRAMES: Readonly<Record<string, (text: string) => string>> = {
   "a function":        (text) => `run() {\n${text}\n}; run`,
   "a substitution":    (text) => `echo "$(\n${text}\n)"`,
   "a process":         (text) => `cat <(\n${text}\n)`,
-  "a variable, eval":  (text) => `c=${quote(text)}; eval "$c"`,
-  "su":                (text) => `su root -c ${quote(text)}`,
-  "script":            (text) => `script -qc ${quote(text)} /dev/null`,
-  "watch":             (text) => `watch -n 5 ${quote(text)}`,
-  "trap":              (text) => `trap ${quote(text)} EXIT`,
-  "find and a shell":  (text) => `find . -maxdepth 0 -exec bash -c ${quote(text)} \\;`,
-  "xargs and a shell": (text) => `echo x | xargs -n1 bash -c ${quote(text)}`,
-  "git alias":         (text) => `git -c alias.x=${quote(`!${text}`)} x`,
-  "parallel":          (text) => `parallel ::: ${quote(text)}`,
-  "ssh":               (text) => `ssh host ${quote(text)}`,
-  "container":         (text) => `docker exec box sh -c ${quote(text)}`,
-  "Python":            (text) => `python3 -c ${quote(`import os; os.system(${JSON.stringify(text)})`)}`,
+  "a variable, eval":  (text) => `c=${inSingleQuotes(text)}; eval "$c"`,
+  "su":                (text) => `su root -c ${inSingleQuotes(text)}`,
+  "script":            (text) => `script -qc ${inSingleQuotes(text)} /dev/null`,
+  "watch":             (text) => `watch -n 5 ${inSingleQuotes(text)}`,
+  "trap":              (text) => `trap ${inSingleQuotes(text)} EXIT`,
+  "find and a shell":  (text) => `find . -maxdepth 0 -exec bash -c ${inSingleQuotes(text)} \\;`,
+  "xargs and a shell": (text) => `echo x | xargs -n1 bash -c ${inSingleQuotes(text)}`,
+  "git alias":         (text) => `git -c alias.x=${inSingleQuotes(`!${text}`)} x`,
+  "parallel":          (text) => `parallel ::: ${inSingleQuotes(text)}`,
+  "ssh":               (text) => `ssh host ${inSingleQuotes(text)}`,
+  "container":         (text) => `docker exec box sh -c ${inSingleQuotes(text)}`,
+  "Python":            (text) => `python3 -c ${inSingleQuotes(`import os; os.system(${JSON.stringify(text)})`)}`,
   "a background":      (text) => `{\n${text}\n} & wait`,
   "a coprocess":       (text) => `coproc {\n${text}\n}`,
 };
@@ -208,7 +205,7 @@ const HARMLESS: Readonly<Record<string, (text: string) => string | undefined>> =
   "a message":       (text) => `${text}\necho "exit: $?"`,
   "or true":         (text) => (/[\n&]|<</.test(text) ? undefined : `${text} || true`),
   "a condition":     (text) => `if [ -d src ]; then\n${text}\nfi`,
-  "a shell":         (text) => `bash -lc ${quote(text)}`,
+  "a shell":         (text) => `bash -lc ${inSingleQuotes(text)}`,
   "into a file":     (text) => (SIMPLE.test(text) ? `${text} > out.txt 2>&1` : undefined),
   "strict":          (text) => `set -euo pipefail\n${text}`,
 };

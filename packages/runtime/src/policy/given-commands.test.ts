@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { parseCommands } from "../shell/parse-commands.ts";
 import { judgeCommands } from "./check-command.ts";
 import type { CommandLevel } from "./check-command.ts";
+import { inSingleQuotes } from "../protocol/shell-quote.ts";
 
 const GROUND = { roots: ["/home/dev/project"], home: "/home/dev" };
 
@@ -22,10 +23,6 @@ function levelOf(command: string): CommandLevel {
   return judgeCommands(parseCommands(command), GROUND).level;
 }
 
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 function hexOf(text: string): string {
   return Array.from(text, (letter) => letter.charCodeAt(0).toString(16).padStart(2, "0")).join("");
 }
@@ -35,55 +32,55 @@ const numbersOf = (text: string): string => Array.from(text, (letter) => letter.
 /** Ways to give a command to a program that runs it, or may. */
 // oxfmt-ignore
 const GIVEN: Readonly<Record<string, (text: string) => string>> = {
-  "sh -":                     (text) => `echo ${quote(text)} | sh -`,
-  "bash with options and -":  (text) => `printf '%s\\n' ${quote(text)} | bash --norc -eu -`,
-  "- before a -c":            (text) => `dash -c - ${quote(text)}`,
-  "/dev/stdin":               (text) => `echo ${quote(text)} | dash -x /dev/stdin`,
-  "/proc/self/fd/0":          (text) => `echo ${quote(text)} | env bash /proc/self/fd/0`,
-  "a climbing name of stdin": (text) => `echo ${quote(text)} | bash ../../../../dev/fd/0`,
-  "a process":                (text) => `bash <(echo ${quote(text)})`,
-  "source of a process":      (text) => `. <(printf '%s' ${quote(text)})`,
-  "input from a process":     (text) => `sh < <(echo ${quote(text)})`,
-  "tee on the way":           (text) => `echo ${quote(text)} | tee log | sh -s -`,
-  "ed":                       (text) => `printf '%s\\n' ${quote(`!${text}`)} | ed -s notes`,
-  "ex":                       (text) => `ex -sc ${quote(`!${text}`)} notes`,
-  "vim -es":                  (text) => `vim -es -u NONE -c ${quote(`silent !${text}`)} -c q`,
-  "nvim +":                   (text) => `nvim --headless +${quote(`!${text}`)} +q`,
-  "gdb":                      (text) => `gdb -nx -batch -ex ${quote(`shell ${text}`)}`,
-  "lldb":                     (text) => `lldb -b -o ${quote(`platform shell ${text}`)}`,
-  "sqlite3":                  (text) => `sqlite3 :memory: ${quote(`.shell ${text}`)}`,
-  "sqlite3 by input":         (text) => `echo ${quote(`.system ${text}`)} | sqlite3 a.db`,
-  "psql":                     (text) => `psql -d a -c ${quote(`\\! ${text}`)}`,
-  "mysql by input":           (text) => `mysql a <<< ${quote(`\\! ${text}`)}`,
-  "dc":                       (text) => `dc -e ${quote(`!${text}`)}`,
-  "make --eval":              (text) => `make --eval=${quote(`all: ; ${text.replaceAll("$", "$$$$")}`)}`,
-  "make -f -":                (text) => `printf 'all:\\n\\t%s\\n' ${quote(text)} | make -f -`,
-  "tclsh":                    (text) => `echo ${quote(`exec ${text}`)} | tclsh`,
-  "cmake -E env":             (text) => `cmake -E env A=1 sh -c ${quote(text)}`,
-  "npm explore":              (text) => `npm explore left-pad -- ${quote(text)}`,
-  "watchexec":                (text) => `watchexec -e ts ${quote(text)}`,
-  "the dynamic loader":       (text) => `/lib64/ld-linux-x86-64.so.2 --library-path /x /bin/sh -c ${quote(text)}`,
-  "socat":                    (text) => `socat - SYSTEM:${quote(text)}`,
-  "Lisp":                     (text) => `emacs --batch --eval ${quote(`(shell-command ${JSON.stringify(text)})`)}`,
-  "Erlang":                   (text) => `erl -noshell -eval ${quote(`os:cmd(${JSON.stringify(text)}), halt().`)}`,
-  "PHP":                      (text) => `php -r ${quote(`passthru(${JSON.stringify(text)});`)}`,
-  "Python, base64":           (text) => `python3 -c ${quote(`import os,base64; os.system(base64.b64decode("${btoa(text)}"))`)}`,
-  "Python, hexadecimal":      (text) => `python3 -c ${quote(`import os; os.system(bytes.fromhex('${hexOf(text)}').decode())`)}`,
-  "Python, a variable":       (text) => `python3 -c ${quote(`import base64 as b, subprocess as s; c=b.b64decode("${btoa(text)}"); s.run(c, shell=True)`)}`,
-  "Perl, pack":               (text) => `perl -e ${quote(`system pack("H*","${hexOf(text)}")`)}`,
-  "Perl, base64":             (text) => `perl -MMIME::Base64 -e ${quote(`exec decode_base64("${btoa(text)}")`)}`,
-  "Ruby, unpack":             (text) => `ruby -e ${quote(`system("${btoa(text)}".unpack1("m"))`)}`,
-  "Ruby by input":            (text) => `echo ${quote(`exec "${btoa(text)}".unpack("m")[0]`)} | ruby -`,
-  "node, Buffer":             (text) => `node -e ${quote(`require("child_process").execSync(Buffer.from("${btoa(text)}","base64").toString())`)}`,
-  "node, numbers":            (text) => `node -e ${quote(`require("child_process").execSync(String.fromCharCode(${numbersOf(text)}))`)}`,
-  "code inside code":         (text) => `python3 -c ${quote(`import base64; exec(base64.b64decode("${btoa(`import os; os.system(${JSON.stringify(text)})`)}"))`)}`,
-  "an unknown -c":            (text) => `obscure -c ${quote(text)}`,
-  "an unknown --exec=":       (text) => `obscure --watch src --exec=${quote(text)}`,
-  "an unknown, a shell":      (text) => `obscure run bash -c ${quote(text)}`,
-  "an unknown -- and shell":  (text) => `obscure --a 1 -- /bin/sh -c ${quote(text)}`,
-  "an unknown by input":      (text) => `obscure <<< ${quote(text)}`,
-  "a script that passes on":  (text) => `python3 tools/run.py -- sh -c ${quote(text)}`,
-  "go test -exec":            (text) => `go test -exec ${quote(text)} ./...`,
+  "sh -":                     (text) => `echo ${inSingleQuotes(text)} | sh -`,
+  "bash with options and -":  (text) => `printf '%s\\n' ${inSingleQuotes(text)} | bash --norc -eu -`,
+  "- before a -c":            (text) => `dash -c - ${inSingleQuotes(text)}`,
+  "/dev/stdin":               (text) => `echo ${inSingleQuotes(text)} | dash -x /dev/stdin`,
+  "/proc/self/fd/0":          (text) => `echo ${inSingleQuotes(text)} | env bash /proc/self/fd/0`,
+  "a climbing name of stdin": (text) => `echo ${inSingleQuotes(text)} | bash ../../../../dev/fd/0`,
+  "a process":                (text) => `bash <(echo ${inSingleQuotes(text)})`,
+  "source of a process":      (text) => `. <(printf '%s' ${inSingleQuotes(text)})`,
+  "input from a process":     (text) => `sh < <(echo ${inSingleQuotes(text)})`,
+  "tee on the way":           (text) => `echo ${inSingleQuotes(text)} | tee log | sh -s -`,
+  "ed":                       (text) => `printf '%s\\n' ${inSingleQuotes(`!${text}`)} | ed -s notes`,
+  "ex":                       (text) => `ex -sc ${inSingleQuotes(`!${text}`)} notes`,
+  "vim -es":                  (text) => `vim -es -u NONE -c ${inSingleQuotes(`silent !${text}`)} -c q`,
+  "nvim +":                   (text) => `nvim --headless +${inSingleQuotes(`!${text}`)} +q`,
+  "gdb":                      (text) => `gdb -nx -batch -ex ${inSingleQuotes(`shell ${text}`)}`,
+  "lldb":                     (text) => `lldb -b -o ${inSingleQuotes(`platform shell ${text}`)}`,
+  "sqlite3":                  (text) => `sqlite3 :memory: ${inSingleQuotes(`.shell ${text}`)}`,
+  "sqlite3 by input":         (text) => `echo ${inSingleQuotes(`.system ${text}`)} | sqlite3 a.db`,
+  "psql":                     (text) => `psql -d a -c ${inSingleQuotes(`\\! ${text}`)}`,
+  "mysql by input":           (text) => `mysql a <<< ${inSingleQuotes(`\\! ${text}`)}`,
+  "dc":                       (text) => `dc -e ${inSingleQuotes(`!${text}`)}`,
+  "make --eval":              (text) => `make --eval=${inSingleQuotes(`all: ; ${text.replaceAll("$", "$$$$")}`)}`,
+  "make -f -":                (text) => `printf 'all:\\n\\t%s\\n' ${inSingleQuotes(text)} | make -f -`,
+  "tclsh":                    (text) => `echo ${inSingleQuotes(`exec ${text}`)} | tclsh`,
+  "cmake -E env":             (text) => `cmake -E env A=1 sh -c ${inSingleQuotes(text)}`,
+  "npm explore":              (text) => `npm explore left-pad -- ${inSingleQuotes(text)}`,
+  "watchexec":                (text) => `watchexec -e ts ${inSingleQuotes(text)}`,
+  "the dynamic loader":       (text) => `/lib64/ld-linux-x86-64.so.2 --library-path /x /bin/sh -c ${inSingleQuotes(text)}`,
+  "socat":                    (text) => `socat - SYSTEM:${inSingleQuotes(text)}`,
+  "Lisp":                     (text) => `emacs --batch --eval ${inSingleQuotes(`(shell-command ${JSON.stringify(text)})`)}`,
+  "Erlang":                   (text) => `erl -noshell -eval ${inSingleQuotes(`os:cmd(${JSON.stringify(text)}), halt().`)}`,
+  "PHP":                      (text) => `php -r ${inSingleQuotes(`passthru(${JSON.stringify(text)});`)}`,
+  "Python, base64":           (text) => `python3 -c ${inSingleQuotes(`import os,base64; os.system(base64.b64decode("${btoa(text)}"))`)}`,
+  "Python, hexadecimal":      (text) => `python3 -c ${inSingleQuotes(`import os; os.system(bytes.fromhex('${hexOf(text)}').decode())`)}`,
+  "Python, a variable":       (text) => `python3 -c ${inSingleQuotes(`import base64 as b, subprocess as s; c=b.b64decode("${btoa(text)}"); s.run(c, shell=True)`)}`,
+  "Perl, pack":               (text) => `perl -e ${inSingleQuotes(`system pack("H*","${hexOf(text)}")`)}`,
+  "Perl, base64":             (text) => `perl -MMIME::Base64 -e ${inSingleQuotes(`exec decode_base64("${btoa(text)}")`)}`,
+  "Ruby, unpack":             (text) => `ruby -e ${inSingleQuotes(`system("${btoa(text)}".unpack1("m"))`)}`,
+  "Ruby by input":            (text) => `echo ${inSingleQuotes(`exec "${btoa(text)}".unpack("m")[0]`)} | ruby -`,
+  "node, Buffer":             (text) => `node -e ${inSingleQuotes(`require("child_process").execSync(Buffer.from("${btoa(text)}","base64").toString())`)}`,
+  "node, numbers":            (text) => `node -e ${inSingleQuotes(`require("child_process").execSync(String.fromCharCode(${numbersOf(text)}))`)}`,
+  "code inside code":         (text) => `python3 -c ${inSingleQuotes(`import base64; exec(base64.b64decode("${btoa(`import os; os.system(${JSON.stringify(text)})`)}"))`)}`,
+  "an unknown -c":            (text) => `obscure -c ${inSingleQuotes(text)}`,
+  "an unknown --exec=":       (text) => `obscure --watch src --exec=${inSingleQuotes(text)}`,
+  "an unknown, a shell":      (text) => `obscure run bash -c ${inSingleQuotes(text)}`,
+  "an unknown -- and shell":  (text) => `obscure --a 1 -- /bin/sh -c ${inSingleQuotes(text)}`,
+  "an unknown by input":      (text) => `obscure <<< ${inSingleQuotes(text)}`,
+  "a script that passes on":  (text) => `python3 tools/run.py -- sh -c ${inSingleQuotes(text)}`,
+  "go test -exec":            (text) => `go test -exec ${inSingleQuotes(text)} ./...`,
 };
 
 /** Programs before a simple command that run it, or may. */

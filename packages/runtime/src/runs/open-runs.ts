@@ -6,7 +6,7 @@ import { interruptedEnd } from "../gate/steps/interrupted.ts";
 import type { InterruptedChange } from "../gate/steps/interrupted.ts";
 import { openJsonl } from "../journal/jsonl-journal.ts";
 import { dropUnfinished, isRunId, runPath } from "../journal/run-folder.ts";
-import { pause } from "../machine/system/pause.ts";
+import { pause } from "../protocol/pause.ts";
 import { lifeOf, ownProcess } from "../machine/system/process-owner.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 
@@ -110,9 +110,7 @@ async function waitForAny(folder: string, run_id: string): Promise<void> {
 }
 
 async function waitFor(path: string, owner: string): Promise<void> {
-  const never = new AbortController().signal;
-  while (lifeOf(owner) === "alive" && statSync(path, { throwIfNoEntry: false }) !== undefined)
-    await pause(PAUSE_MS, never);
+  while (lifeOf(owner) === "alive" && statSync(path, { throwIfNoEntry: false }) !== undefined) await pause(PAUSE_MS);
 }
 
 function isLeft(state_dir: string, run_id: string, owner: string): boolean {

@@ -1,5 +1,5 @@
 import type { Journal, OpenJournal } from "../contract/journal.ts";
-import type { LeftChange } from "../machine/files/recover.ts";
+import type { LeftChange } from "../machine/files/recover-changes.ts";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
 import type { Redactor } from "../redact/redact.ts";

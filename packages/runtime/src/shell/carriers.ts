@@ -6,6 +6,7 @@ import { findSubcommand, optionsOf } from "./program-options.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { joinWords } from "./runner.ts";
 import { runInput } from "./shells.ts";
+import { inSingleQuotes } from "../protocol/shell-quote.ts";
 
 interface CarrierRow extends OptionTable {
   readonly names: readonly string[];
@@ -189,7 +190,7 @@ function findSplit(
 /** The home folder stays unchanged. */
 function quote(value: string): string {
   const home = /^~[\w-]*/.exec(value)?.[0] ?? "";
-  return `${home}'${value.slice(home.length).replaceAll("'", "'\\''")}'`;
+  return `${home}${inSingleQuotes(value.slice(home.length))}`;
 }
 
 function unwrapSu({ words }: PlainCommand, runner: Runner): boolean {

@@ -1,4 +1,5 @@
 import type { ParsedShell, ShellWord, SimpleCommand } from "./parsed-shell.ts";
+import { inSingleQuotes } from "../protocol/shell-quote.ts";
 
 const PLAIN = /^[\w@%+=:,./~*?[\]{}!^#-]+$/;
 
@@ -46,7 +47,7 @@ function describeCommand(command: SimpleCommand): string {
 
 function showWord({ value, text, isDynamic }: ShellWord): string {
   if (isDynamic) return visible(text);
-  return PLAIN.test(value) ? value : `'${visible(value).replaceAll("'", "'\\''")}'`;
+  return PLAIN.test(value) ? value : inSingleQuotes(visible(value));
 }
 
 function visible(text: string): string {

@@ -7,6 +7,7 @@ import { joinWords, nameOf } from "./runner.ts";
 import { replaceEach } from "./replace-each.ts";
 import { childScope, PER_WORD, spend } from "./scope.ts";
 import type { Scope } from "./scope.ts";
+import { inSingleQuotes } from "../protocol/shell-quote.ts";
 
 /** Programs that run a command for each of many names. */
 export const FILE_FINDERS: readonly (readonly [string, Unwrap])[] = [
@@ -231,5 +232,5 @@ function unwrapParallel({ words }: PlainCommand, runner: Runner): boolean {
 
 /** One parallel quotes the inserted text, another does not. */
 function spellings(value: string): readonly string[] {
-  return /^[\w./@%+:,~-]*$/.test(value) ? [value] : [value, `'${value.replaceAll("'", "'\\''")}'`];
+  return /^[\w./@%+:,~-]*$/.test(value) ? [value] : [value, inSingleQuotes(value)];
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, lstatSync, mkdirSync, readdirSync, re
 import { join } from "node:path";
 import { headsFolder, readHead, replaceHead, runsWithHeads, userStateFolder } from "../journal/heads.ts";
 import { isRunId } from "../journal/run-folder.ts";
-import { leaveLocks, tryLockAnew, unlock } from "../machine/system/lock-files.ts";
+import { leaveLocks, tryLockOnce, unlock } from "../machine/system/lock-files.ts";
 import { lifeOf } from "../machine/system/process-owner.ts";
 import { resolvePath } from "../machine/system/resolve.ts";
 import { stateFolders } from "../machine/system/state-folders.ts";
@@ -80,7 +80,7 @@ function alone<T>({ environment }: StateCheck, work: () => T): T {
   const folder = join(userStateFolder(environment), "locks");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = join(folder, "move");
-  while (!tryLockAnew(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+  while (!tryLockOnce(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
   try {
     return work();
   } finally {

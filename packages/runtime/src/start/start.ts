@@ -3,7 +3,7 @@ import { realpathSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { headsFolder } from "../journal/heads.ts";
 import { resolvePath } from "../machine/system/resolve.ts";
-import { configurationFolder } from "../machine/skills/places.ts";
+import { configurationFolder } from "../machine/skills/skill-sources.ts";
 import { checkRoots } from "../machine/system/roots.ts";
 import { isInside } from "../paths/inside.ts";
 import { judgePlace } from "../policy/check-path.ts";

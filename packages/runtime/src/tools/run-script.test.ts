@@ -10,7 +10,7 @@ import type { ToolContext, Transcript } from "../contract/context.ts";
 import type { RunProgram, ScriptEnd } from "../contract/skills.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { findWay } from "../machine/skills/interpreters.ts";
-import { createSkills } from "../machine/skills/skills.ts";
+import { createSkills } from "../machine/skills/create-skills.ts";
 import { waysToRun } from "../skills/interpreter.ts";
 import { runScript } from "./run-script.ts";
 

@@ -8,6 +8,7 @@ import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { networkHint } from "./command-hints.ts";
 import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
+import { quoteForShell } from "../protocol/shell-quote.ts";
 
 /** Well below the limits of the system: 128 KB for one argument, and 2 MB including the environment. */
 // oxfmt-ignore
@@ -190,10 +191,8 @@ function hinted(hint: string | undefined): { readonly hint?: string } {
   };
 }
 
-const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
-
 /** Quoted as for a shell, so that people can see where each argument ends. */
 function describeCommand(program: string, list: readonly string[]): string {
-  const words = list.map((word) => (PLAIN_WORD.test(word) ? word : `'${makeVisible(word).replaceAll("'", "'\\''")}'`));
+  const words = list.map((word) => quoteForShell(makeVisible(word)));
   return [program, ...words].join(" ");
 }

@@ -1,4 +1,4 @@
-import { buildTree } from "@autonous/runtime/internal";
+import { buildTree, pause } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { cutTo } from "../../channels/words/width.ts";
 import { UsageError } from "../command.ts";
@@ -41,8 +41,7 @@ export async function tail(input: CommandInput): Promise<ExitCode> {
     show(events, print);
     if (events.length === 0) print.note(`No events recorded in ${state_dir} yet`);
     while (options["follow"] === true) {
-      await pause(LOOK_MS, signal);
-      signal.throwIfAborted();
+      await pause(LOOK_MS, { signal });
       show(await tails.next(), print);
     }
     return EXIT.done;
@@ -66,17 +65,6 @@ async function readChoice(
   if (run !== undefined && run_id !== run) throw new UsageError(`"${run}" is a task, not a run: use --task`);
   if (task !== undefined && run_id === task) throw new UsageError(`"${task}" is a run, not a task: use --run`);
   return { run_id, ...(task === undefined ? {} : { task_id: task }) };
-}
-
-/** Ends immediately on Ctrl-C. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const stop = (): void => resolve();
-  signal.addEventListener("abort", stop);
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", stop);
 }
 
 async function findRun(state_dir: string, id: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { isRunByCall, makeVisible, openState } from "@autonous/runtime/internal";
+import { isRunByCall, makeVisible, openState, pauseUntilAborted } from "@autonous/runtime/internal";
 import { BOT_NAME, describePerson, readBook, removeContact } from "../../channels/telegram/access/access-book.ts";
 import { CODE_MINUTES, makeCode, stateOfCode } from "../../channels/telegram/access/pairing.ts";
 import type { CodeState, MadeCode } from "../../channels/telegram/access/pairing.ts";
@@ -83,17 +83,8 @@ async function untilUsed(
     const state = await stateOfCode(store, { hash, now: Date.now() });
     if (state.state !== "open") return state;
     if (signal.aborted) return { state: "interrupted" };
-    await pauseFor(Math.min(LOOK_MS, Math.max(1, expires_at - Date.now())), signal);
+    await pauseUntilAborted(Math.min(LOOK_MS, Math.max(1, expires_at - Date.now())), signal);
   }
-}
-
-async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  if (signal.aborted) resolve();
-  await promise;
-  clearTimeout(timer);
 }
 
 type Ending = Awaited<ReturnType<typeof untilUsed>>;

@@ -1,10 +1,9 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { isInside, isRunByCall, makeVisible } from "@autonous/runtime/internal";
+import { isInside, isRunByCall, makeVisible, quoteForShell } from "@autonous/runtime/internal";
 import { readTexts } from "../../config/thing-texts.ts";
 import { TrustStore } from "../../config/trust.ts";
 import type { Thing } from "../../config/trust.ts";
-import { quoteForShell } from "../../service/token.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";

@@ -1,5 +1,6 @@
 import type { Command, Parameter } from "../command.ts";
 import { GROUPS, optionsOf } from "../help.ts";
+import { inSingleQuotes } from "@autonous/runtime/internal";
 
 /** The words that can follow a command or group. */
 interface Place {
@@ -80,22 +81,20 @@ function namesOf({ places }: CompletionTable): readonly string[] {
   return places.map(({ name }) => name).filter((name) => name !== "");
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
 /** Options with the same values share one line of a script. */
 function grouped(values: readonly Value[]): readonly { readonly patterns: readonly string[]; readonly value: Value }[] {
   const groups = new Map<string, { patterns: string[]; value: Value }>();
   for (const value of values) {
     const key = `${value.kind} ${value.choices.join(" ")}`;
     const group = groups.get(key) ?? { patterns: [], value };
-    group.patterns.push(quoted(`${value.place} ${value.flag}`));
+    group.patterns.push(inSingleQuotes(`${value.place} ${value.flag}`));
     groups.set(key, group);
   }
   return [...groups.values()];
 }
 
 const BASH_VALUES: Readonly<Record<Value["kind"], (choices: readonly string[]) => string>> = {
-  choices: (choices) => `mapfile -t COMPREPLY < <(compgen -W ${quoted(choices.join(" "))} -- "$cur")`,
+  choices: (choices) => `mapfile -t COMPREPLY < <(compgen -W ${inSingleQuotes(choices.join(" "))} -- "$cur")`,
   folder: () => `mapfile -t COMPREPLY < <(compgen -d -- "$cur")`,
   file: () => `mapfile -t COMPREPLY < <(compgen -f -- "$cur")`,
   any: () => "COMPREPLY=()",
@@ -106,7 +105,8 @@ export function bashScript(table: CompletionTable): string {
     ({ patterns, value }) => `    ${patterns.join("|")})\n      ${BASH_VALUES[value.kind](value.choices)}; return ;;`,
   );
   const places = table.places.map(
-    ({ name, offers }) => `    ${quoted(name)}) words=${quoted(offers.map(({ word }) => word).join(" "))} ;;`,
+    ({ name, offers }) =>
+      `    ${inSingleQuotes(name)}) words=${inSingleQuotes(offers.map(({ word }) => word).join(" "))} ;;`,
   );
   return `# Completion of autonous for bash. Made by "autonous completion bash".
 _autonous() {
@@ -119,7 +119,7 @@ _autonous() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     [[ \${COMP_WORDS[i]} == -* ]] && continue
     case "\${name:+$name }\${COMP_WORDS[i]}" in
-      ${namesOf(table).map(quoted).join("|")})
+      ${namesOf(table).map(inSingleQuotes).join("|")})
         name="\${name:+$name }\${COMP_WORDS[i]}" ;;
       *) break ;;
     esac
@@ -147,9 +147,9 @@ export function zshScript(table: CompletionTable): string {
   const values = grouped(table.values).map(
     ({ patterns, value }) => `    (${patterns.join("|")}) ${ZSH_VALUES[value.kind](value.choices)}; return ;;`,
   );
-  const offer = ({ word, meaning }: Offer): string => quoted(`${word}:${meaning.replaceAll(":", "\\:")}`);
+  const offer = ({ word, meaning }: Offer): string => inSingleQuotes(`${word}:${meaning.replaceAll(":", "\\:")}`);
   const places = table.places.map(
-    ({ name, offers }) => `    (${quoted(name)}) offers=(${offers.map(offer).join(" ")}) ;;`,
+    ({ name, offers }) => `    (${inSingleQuotes(name)}) offers=(${offers.map(offer).join(" ")}) ;;`,
   );
   return `#compdef autonous
 # Completion of autonous for zsh. Made by "autonous completion zsh".
@@ -159,7 +159,7 @@ _autonous() {
   for ((i = 2; i < CURRENT; i++)); do
     [[ \${words[i]} == -* ]] && continue
     case "\${name:+$name }\${words[i]}" in
-      (${namesOf(table).map(quoted).join("|")}) name="\${name:+$name }\${words[i]}" ;;
+      (${namesOf(table).map(inSingleQuotes).join("|")}) name="\${name:+$name }\${words[i]}" ;;
       (*) break ;;
     esac
   done

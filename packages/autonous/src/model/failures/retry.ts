@@ -1,7 +1,7 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { isTooLarge, REASONS } from "./failure.ts";
 import type { Failure } from "./failure.ts";
 import type { CompleteOptions } from "../provider.ts";
+import { pause } from "@autonous/runtime/internal";
 
 export interface RetryLimits {
   readonly max_attempts: number;
@@ -84,6 +84,6 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
     const plan = planRetry(failure, { attempts, odd, elapsed_ms: clock() - startMs, random: random() }, limits);
     if ("stop" in plan) throw options.giveUp(failure, { attempts, stop: plan.stop });
     onRetry?.({ attempt: attempts + 1, wait_ms: plan.wait_ms, reason: failure.message });
-    await pause(plan.wait_ms, undefined, { signal });
+    await pause(plan.wait_ms, { signal });
   }
 }

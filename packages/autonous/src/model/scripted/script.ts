@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolError } from "@autonous/runtime";
-import { parseStrictJson } from "@autonous/runtime/internal";
+import { parseStrictJson, pause } from "@autonous/runtime/internal";
 import { z } from "zod";
 import { syntaxReason } from "../calls/json-syntax.ts";
 import type { ModelProvider, ModelReply } from "../provider.ts";
@@ -96,27 +96,12 @@ function parseJson(text: string, path: string): unknown {
 }
 
 async function play(step: Step, signal: AbortSignal): Promise<ModelReply> {
-  if (step.delay_ms !== undefined) await pause(step.delay_ms, signal);
-  if (step.fault === "hang") await pause(LONGEST_MS, signal);
+  if (step.delay_ms !== undefined) await pause(step.delay_ms, { signal });
+  if (step.fault === "hang") await pause(LONGEST_MS, { signal });
   if (step.fault === "error" || step.fault === "hang") {
     throw new ToolError("ModelFailed", step.message ?? "The script says that the model fails here");
   }
   const text = step.reply === undefined ? step.text : JSON.stringify(step.reply);
   if (step.fault === "length") return { kind: "plain", text: text ?? step.message ?? CUT_OFF_TEXT, finish: "length" };
   return { kind: "plain", text: text ?? "", finish: "stop" };
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  await new Promise<void>((done, fail) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      fail(signal.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", stop);
-      done();
-    }, ms);
-    signal.addEventListener("abort", stop, { once: true });
-  });
 }

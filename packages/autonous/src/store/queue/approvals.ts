@@ -1,4 +1,4 @@
-import { canBecome } from "@autonous/runtime/internal";
+import { canBecome, pauseUntilAborted } from "@autonous/runtime/internal";
 import type { ApprovalAnswer, ApprovalRequest } from "@autonous/runtime";
 import type { Approval, ApprovalFilter, ApprovalKeeper, ApprovalState, Grant } from "@autonous/runtime/internal";
 import type { Database, Queries } from "../sqlite/database.ts";
@@ -234,18 +234,6 @@ async function waitFor(look: () => Promise<Approval | undefined>, signal: AbortS
     const approval = await look();
     if (approval === undefined) throw new Error("Cannot wait for an approval that does not exist");
     if (approval.state !== "pending") return approval;
-    await pause(signal);
+    await pauseUntilAborted(LOOK_MS, signal);
   }
-}
-
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, LOOK_MS);
-    signal.addEventListener("abort", end, { once: true });
-  });
 }

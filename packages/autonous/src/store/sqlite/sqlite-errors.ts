@@ -1,5 +1,6 @@
 import { StoreError } from "../store-error.ts";
 import type { StoreErrorCode } from "../store-error.ts";
+import { pause } from "@autonous/runtime/internal";
 
 /**
  * Retry interval. SQLite's busy timeout stays off: it blocks the whole process, including heartbeats, and would never
@@ -17,7 +18,7 @@ export async function whileBusy(limitMs: number, attempt: () => void): Promise<v
     } catch (error) {
       if (codeOf(error) !== "Busy" || performance.now() >= end) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS));
+    await pause(BUSY_PAUSE_MS);
   }
 }
 

@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Queries, SqlValue } from "./database.ts";
 import { asStoreError, whileBusy } from "./sqlite-errors.ts";
 import { StoreError } from "../store-error.ts";
+import { pause } from "@autonous/runtime/internal";
 
 export type Work<Result> = (queries: Queries) => Promise<Result>;
 
@@ -103,7 +104,7 @@ abstract class Turns {
       if (this.#waiting.length > 0) await this.#runBatch();
       if (performance.now() - aloneSince < LET_OTHERS_MS) await new Promise(setImmediate);
       else {
-        await new Promise((resolve) => setTimeout(resolve, GAP_MS));
+        await pause(GAP_MS);
         aloneSince = performance.now();
       }
     }

@@ -5,7 +5,7 @@ import type { EventType } from "../../protocol/events.ts";
 import type { GateCall, GateParts } from "../call.ts";
 import { draftEvent, need } from "../call.ts";
 import type { BoundCall } from "./describe-request.ts";
-import { reasonOf } from "../steps/execute.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
 import { addGrant } from "./grant.ts";
 import { refuseChanged } from "./judge-anew.ts";
 import { shortenParams } from "../steps/params.ts";

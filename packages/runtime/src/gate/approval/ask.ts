@@ -3,6 +3,7 @@ import { approvalAnswer } from "../../protocol/approval.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { GateCall, GateParts } from "../call.ts";
 import { waitFor } from "../wait-for.ts";
+import { unlessAborted } from "../../protocol/pause.ts";
 
 /**
  * Result of asking: a request that is no longer pending, `unavailable` if no one can answer, or `parked` if the answer
@@ -54,7 +55,8 @@ class TooLate extends Error {}
 /** The prompt of this process. If another answer came first, returns that one. */
 async function prompt(parts: GateParts, request: ApprovalRequest, signal: AbortSignal): Promise<Asked> {
   const { approvals, onApproval } = parts;
-  const said = await unlessAborted(signal, () => onApproval?.(request, { signal }) ?? null);
+  const asking = async (): Promise<unknown> => (await onApproval?.(request, { signal })) ?? null;
+  const said = await unlessAborted(asking(), signal); // a prompt may ignore its signal
   if (said === null) return "unavailable";
   if (said === "parked") return "parked";
   const answered = await approvals.answer(request.approval_id, readAnswer(said, parts));
@@ -66,14 +68,6 @@ async function prompt(parts: GateParts, request: ApprovalRequest, signal: AbortS
 function readAnswer(said: unknown, { redactor }: GateParts): ApprovalAnswer {
   const answer = approvalAnswer.parse(said);
   return answer.reason === undefined ? answer : { ...answer, reason: redactor.redact(answer.reason).text };
-}
-
-/** Does not wait for a prompt that ignores its signal. */
-async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined); // it may be aborted before anyone waits
-  signal.addEventListener("abort", () => aborted.reject(signal.reason as Error), { once: true });
-  return await Promise.race([work(), aborted.promise]);
 }
 
 /** If an answer comes at the same time, the first of the two wins. */

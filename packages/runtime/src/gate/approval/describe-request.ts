@@ -11,6 +11,7 @@ import { callDigestOf, digestOf } from "./digest.ts";
 import type { Bases, Binding } from "./digest.ts";
 import { factsOf } from "../permit.ts";
 import { previewCall } from "./preview.ts";
+import { quoteForShell } from "../../protocol/shell-quote.ts";
 
 /** Limit for one command line argument: the system allows 128 KB. */
 const REPLAY_BYTES = 100_000;
@@ -84,10 +85,6 @@ function argsOf(
   const { name } = need(call.tool, "tool");
   const words = [name, args_json, ...replay_options, "--approve", digest];
   return { args_json, replay: `autonous call ${words.map(quoteForShell).join(" ")}` };
-}
-
-function quoteForShell(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Escapes names as well as values: either could hide something. */

@@ -4,7 +4,7 @@ import { ToolError } from "../../protocol/errors.ts";
 import type { ActiveSkill } from "./active-skills.ts";
 import { draftEvent } from "../call.ts";
 import type { GateCall, GateParts } from "../call.ts";
-import { reasonOf } from "./execute.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
 
 /** Some publishers write it in lower case. */
 const SKILL_FILE = /^skill\.md$/i;

@@ -7,6 +7,7 @@ import { createContext } from "../context/context.ts";
 import { shortenParams } from "./params.ts";
 import { onlyLooks } from "../permit.ts";
 import { quotaHolder } from "../quota/quota.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
 
 /** Step 8. If the start cannot be recorded, nothing runs. */
 export async function recordStart(call: GateCall, parts: GateParts): Promise<void> {
@@ -97,10 +98,6 @@ export function needsDisk(call: GateCall): boolean {
 
 function hasSideEffects(call: GateCall): boolean {
   return !onlyLooks(call) && need(call.tool, "tool").side_effects.some((effect) => effect !== "none");
-}
-
-export function reasonOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 }
 
 /** Time for a changing tool to report what it did after it was told to stop: ending a command takes 2 s. */

@@ -9,7 +9,8 @@ import type { Redactor } from "../../redact/redact.ts";
 import type { GateCall, GateParts } from "../call.ts";
 import { actorOf, draftEvent } from "../call.ts";
 
-import { needsDisk, reasonOf } from "./execute.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { needsDisk } from "./execute.ts";
 import type { Opened } from "./open-call.ts";
 import { shortenParams } from "./params.ts";
 import type { Settled } from "./settle.ts";

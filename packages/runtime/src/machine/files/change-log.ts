@@ -7,7 +7,7 @@ import { writeWhole } from "../system/bytes.ts";
 import { Pack } from "./pack.ts";
 import type { Packed } from "./pack.ts";
 import { ownProcess } from "../system/process-owner.ts";
-import { isSoundLine } from "./sound-line.ts";
+import { isValidLine } from "./log-line.ts";
 import { stateFolders } from "../system/state-folders.ts";
 import type { Syncs } from "../system/syncs.ts";
 import { temporaryPrefix } from "../system/temporary-name.ts";
@@ -31,20 +31,21 @@ export type Outcome = "done" | "failed" | "left";
 export type LogLine =
   | { readonly folder: string } // may contain temporary files of this log
   | { readonly making: readonly string[]; readonly undo_id: string }
-  | {
-      readonly change: UndoRecord;
-      readonly staged: readonly StagedFacts[];
-      readonly packed?: readonly Packed[];
-      /** Set for an undo: if interrupted, it is completed instead of rolled back. */
-      readonly restoring?: true;
-    }
-  /** A change made by another process, recorded afterwards in one line, so that it never looks interrupted. */
-  | (DoneLine & { readonly staged: readonly []; readonly packed: readonly Packed[] })
+  | ChangeLine
+  | (ChangeLine & DoneLine)
   | { readonly put_back: string; readonly undo_id: string; readonly inode: string }
   | { readonly ended: string; readonly outcome: Outcome };
 
-interface DoneLine {
+export interface ChangeLine {
   readonly change: UndoRecord;
+  readonly staged: readonly StagedFacts[];
+  readonly packed?: readonly Packed[];
+  /** Set for an undo: if interrupted, it is completed instead of rolled back. */
+  readonly restoring?: true;
+}
+
+/** A change made by another process, recorded afterwards in one line, so that it never looks interrupted. */
+interface DoneLine {
   readonly ended: string;
   readonly outcome: "done";
 }
@@ -74,13 +75,13 @@ export class ChangeLog {
   readonly #state_dir: string;
   readonly #known = new Set<string>();
   readonly #madeMs: number;
-  #owed: LogLine[] = [];
+  #pending: LogLine[] = [];
   #nameSynced = false;
   #size = 0;
   #temporaries = 0;
   #users = 0;
-  #keepsSomething = false;
-  #hasHalfDone = false;
+  #hasChanges = false;
+  #hasPartialChange = false;
   #retired = false;
 
   constructor(state_dir: string, nowMs: number) {
@@ -101,36 +102,45 @@ export class ChangeLog {
    * written together with the next one; until then, or if this process dies first, recovery derives it from the files.
    */
   end(undo_id: string, outcome: Outcome): void {
-    this.#owed.push({ ended: undo_id, outcome });
-    if (outcome !== "failed") this.#keepsSomething = true;
+    this.#pending.push({ ended: undo_id, outcome });
+    if (outcome !== "failed") this.#hasChanges = true;
     try {
-      this.#payOff();
+      this.#writePending();
     } catch {
       // Written with the next line, see above.
     }
   }
 
   /** Marks that a change could neither be completed nor rolled back and needs recovery. */
-  leaveHalfDone(): void {
-    this.#hasHalfDone = true;
+  markPartial(): void {
+    this.#hasPartialChange = true;
   }
 
-  #payOff(): void {
-    for (let line = this.#owed[0]; line !== undefined; line = this.#owed[0]) {
+  #writePending(): void {
+    for (let line = this.#pending[0]; line !== undefined; line = this.#pending[0]) {
       this.#write(line);
-      this.#owed.shift();
+      this.#pending.shift();
     }
   }
 
   append(line: LogLine): void {
-    this.#payOff();
+    this.#writePending();
     this.#write(line);
   }
 
-  /** Appends a change made by another process, with the positions of its old contents in the pack. */
-  appendDone(change: UndoRecord, packed: readonly Packed[]): void {
-    this.append({ change, staged: [], packed, ended: change.undo_id, outcome: "done" });
-    this.#keepsSomething = true;
+  /**
+   * Appends a change. Resolves when the line, the packed contents that it refers to, and all that `syncs` collected are
+   * durable.
+   */
+  async store(line: ChangeLine | (ChangeLine & DoneLine), syncs: Syncs): Promise<void> {
+    const { packed = [] } = line;
+    this.append(line);
+    if ("ended" in line) this.#hasChanges = true;
+    this.pack.refer(packed);
+    this.pack.addTo(syncs, packed);
+    this.addTo(syncs);
+    await syncs.run();
+    this.pack.markSynced(packed);
   }
 
   /** All or nothing: a line written in part because the disk is full is truncated again. */
@@ -168,25 +178,25 @@ export class ChangeLog {
 
   leave(): void {
     this.#users--;
-    this.#putAway();
+    this.#closeIfDone();
   }
 
   /** Gives the log to no new user; closes it when the last user leaves. */
   retire(): void {
     this.#retired = true;
-    this.#putAway();
+    this.#closeIfDone();
   }
 
   /**
    * A log that contains a change with unknown outcome stays open, so that recovery finds it after this process ends.
    */
-  #putAway(): void {
+  #closeIfDone(): void {
     if (!this.#retired || this.#users > 0) return;
-    const isInOrder = !this.#hasHalfDone && this.#owed.length === 0;
+    const isComplete = !this.#hasPartialChange && this.#pending.length === 0;
     closeSync(this.#fd);
-    this.pack.close(this.#keepsSomething || !isInOrder);
-    if (!isInOrder) return;
-    if (this.#keepsSomething) renameSync(this.#path, closedPath(this.#state_dir, { id: this.#id }));
+    this.pack.close(this.#hasChanges || !isComplete);
+    if (!isComplete) return;
+    if (this.#hasChanges) renameSync(this.#path, closedPath(this.#state_dir, { id: this.#id }));
     else unlinkSync(this.#path);
   }
 }
@@ -217,12 +227,12 @@ export class ChangeLogs {
 
 /** Every complete line of a log. A last line truncated by a power loss is ignored: nothing relied on it yet. */
 export function parseLines(text: string): LogLine[] {
-  return parseJsonLines(text).filter(isSoundLine);
+  return parseJsonLines(text).filter(isValidLine);
 }
 
 /** Whether a log contains lines that no version of this program writes: it is damaged or foreign. */
-export function isUnsound(text: string): boolean {
-  return !parseJsonLines(text).every(isSoundLine);
+export function isDamaged(text: string): boolean {
+  return !parseJsonLines(text).every(isValidLine);
 }
 
 function parseJsonLines(text: string): unknown[] {

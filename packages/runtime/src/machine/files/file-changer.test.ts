@@ -61,7 +61,7 @@ async function scratchChanger(options: Partial<FileChangerOptions> = {}) {
       plan: Plan,
       more: { signal?: AbortSignal; run_id?: string; access?: Access } = {},
     ): Promise<Changed> =>
-      changer.change(
+      changer.applyPlan(
         {
           run_id: more.run_id ?? "run_1",
           tool_call_id: "call_1",
@@ -171,7 +171,7 @@ const REFUSED = [
   { title: "a name below a file",                path: "file/x",      code: "InvalidArguments",     says: /a name above it is a file/ },
   { title: "a file behind a link to the outside", path: "out/x",      code: "PathTraversalBlocked", says: /outside the allowed roots/ },
   { title: "a broken link to the outside",          path: "dangling",    code: "PathTraversalBlocked", says: /outside the allowed roots/ },
-  { title: "a closed place",                     path: ".ssh/config", code: "SensitivePath",        says: /off limits to all tools/ },
+  { title: "a closed folder",                     path: ".ssh/config", code: "SensitivePath",        says: /off limits to all tools/ },
   { title: "a name that is too long",            path: "n".repeat(300), code: "IOError",            says: /too long/ },
 ] as const;
 
@@ -237,7 +237,7 @@ for (const when of ["before", "while"] as const) {
         swapped = true;
       };
       if (when === "before") swapOnce();
-      const changed = changer.change({ ...request, touches }, [path], async () => {
+      const changed = changer.applyPlan({ ...request, touches }, [path], async () => {
         swapOnce();
         return [{ path, content: text("written") }];
       });
@@ -322,7 +322,7 @@ test("eight processes that increment a counter file lose nothing, and take over 
     const touches = [{ path: "count", real: ${JSON.stringify(join(root, "count"))}, access: "write", show_sensitive: false, exists: true }];
     const request = { run_id: "r", tool_call_id: "c", touches, workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, recorded: async () => {} };
     for (let i = 0; i < 25; i++) {
-      await changer.change(request, ["count"], async ([count]) => [
+      await changer.applyPlan(request, ["count"], async ([count]) => [
         { path: "count", content: Buffer.from(String(Number(await count.read()) + 1)) },
       ]);
     }
@@ -542,7 +542,7 @@ test("a full disk leaves the old files and no temporary files, and the next chan
     const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now });
     const touch = (path) => ({ path, real: ${JSON.stringify(root)} + "/" + path, access: "write", show_sensitive: false, exists: true });
     const request = { run_id: "r", tool_call_id: "c", touches: [touch("a"), touch("b"), touch("n/c")], workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, recorded: async () => {} };
-    const write = (size) => changer.change(request, ["a", "b", "n/c"], async () => ["a", "n/c", "b"].map((path) => ({ path, content: Buffer.alloc(path === "b" ? size : 10, "x") })));
+    const write = (size) => changer.applyPlan(request, ["a", "b", "n/c"], async () => ["a", "n/c", "b"].map((path) => ({ path, content: Buffer.alloc(path === "b" ? size : 10, "x") })));
     const refused = await write(100_000).catch(({ code, message }) => ({ code, message }));
     const found = readdirSync(${JSON.stringify(root)}).map((name) => name + ":" + readFileSync(${JSON.stringify(root)} + "/" + name, "utf8"));
     if (found.sort().join() !== "a:old,b:old") throw new Error(found.join());
@@ -574,7 +574,7 @@ test("a file that this process may not write is refused, although its folder wou
     const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now });
     const touches = [{ path: "locked", real: ${JSON.stringify(join(root, "locked"))}, access: "write", show_sensitive: false, exists: true }];
     const request = { run_id: "r", tool_call_id: "c", touches, workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, recorded: async () => {} };
-    const refused = await changer.change(request, ["locked"], async () => [{ path: "locked", content: Buffer.from("new") }]).catch(({ code, message }) => ({ code, message }));
+    const refused = await changer.applyPlan(request, ["locked"], async () => [{ path: "locked", content: Buffer.from("new") }]).catch(({ code, message }) => ({ code, message }));
     console.log(JSON.stringify(refused));
   `;
   const output = execFileSync(process.execPath, ["--input-type=module-typescript", "-e", program], {

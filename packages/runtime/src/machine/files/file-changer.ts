@@ -11,24 +11,26 @@ import type {
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
-import type { ChangeParts, ChangeRequest } from "./attempt.ts";
-import { changeOnce, declaredFor } from "./change-once.ts";
-import type { Plan, Wish } from "./change-once.ts";
+import { ChangeAttempt } from "./change-attempt.ts";
+import type { ChangeParts, ChangeRequest } from "./change-attempt.ts";
+import { findDeclaredTouch } from "./change-plan.ts";
+import type { ChangePlan } from "./change-plan.ts";
 import { ChangeLogs } from "./change-log.ts";
-import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { ConcurrentChangeError } from "../system/concurrent-change.ts";
 import { leaveLocks } from "../system/lock-files.ts";
 import { PathLocks } from "../system/path-locks.ts";
-import { pause } from "../system/pause.ts";
-import { recordChange } from "./record-change.ts";
-import type { OthersChange, Recorded, RecordRequest } from "./record-change.ts";
-import { recoverChanges } from "./recover.ts";
+import { pause } from "../../protocol/pause.ts";
+import { recordExternalChanges } from "./external-changes.ts";
+import type { ExternalChange, RecordedChanges, RecordRequest } from "./external-changes.ts";
+import { recoverChanges } from "./recover-changes.ts";
 import { restore } from "./restore.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
 import { Syncs } from "../system/syncs.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
-import { takeBack } from "./take-back.ts";
-import type { Intruder, TakenBack, TakeBackOptions } from "./take-back.ts";
-import { openKept } from "./kept-reader.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
+import { revertUnapproved } from "./revert-unapproved.ts";
+import type { UnapprovedChange, RevertedChange, RevertOptions } from "./revert-unapproved.ts";
+import { openContents } from "./content-reader.ts";
 import { createUndoLog } from "./undo-log.ts";
 import { UndoObjects } from "./undo-objects.ts";
 
@@ -45,12 +47,12 @@ export interface FileChangerOptions {
  * Changes files for all calls of a runtime. The caller runs `recoverChanges` before the first change, and closes it.
  */
 export interface FileChanger extends UndoKeeper {
-  /** See `ToolFiles.change`. */
-  change(request: ChangeRequest, paths: readonly string[], plan: Plan): Promise<Changed>;
+  /** Locks the paths, runs the plan and applies it; again if another process changed them. See `ToolFiles.change`. */
+  applyPlan(request: ChangeRequest, paths: readonly string[], plan: ChangePlan): Promise<Changed>;
   /** Records file changes made by another process, so that they can be undone like our own. */
-  record(request: RecordRequest, changes: readonly OthersChange[]): Promise<Recorded>;
+  record(request: RecordRequest, changes: readonly ExternalChange[]): Promise<RecordedChanges>;
   /** Restores or removes entries changed without the required approval. A failure is reported per entry, not thrown. */
-  takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]>;
+  revertUnapproved(unapproved: readonly UnapprovedChange[], options: RevertOptions): Promise<readonly RevertedChange[]>;
   /** Notifies of each file before and after it changes, until the returned function is called. */
   watch(watcher: ChangeWatcher): () => void;
   /** Waits for changes in progress. */
@@ -95,17 +97,31 @@ class Changer implements FileChanger {
     this.undoLog = createUndoLog(state_dir, objects);
   }
 
-  async change(request: ChangeRequest, paths: readonly string[], plan: Plan): Promise<Changed> {
+  async applyPlan(request: ChangeRequest, paths: readonly string[], plan: ChangePlan): Promise<Changed> {
     return await this.#track(async () => {
-      const wanted = paths.map((path) => declaredFor(path, request.touches));
-      const reals = wanted.map(({ real }) => real);
-      return await this.#holding(reals, request.signal, () => tryToChange(this.#parts, request, { wanted, plan }));
+      const touches = paths.map((path) => findDeclaredTouch(path, request.touches));
+      const reals = touches.map(({ real }) => real);
+      return await this.#holding(reals, request.signal, async () => {
+        for (let tries = 1; ; tries++) {
+          try {
+            return await new ChangeAttempt(this.#parts, request).run(touches, plan);
+          } catch (error) {
+            if (!(error instanceof ConcurrentChangeError)) throw error;
+            if (tries >= MAX_TRIES) throw staleAfter(tries, error);
+            await pause(2 ** tries, { signal: request.signal });
+          }
+        }
+      });
     });
   }
 
   async restore(request: RestoreRequest, items: readonly RestoreItem[]): Promise<Restored> {
     const { state_dir, workspace } = this.#options;
-    const parts = { ...this.#parts, workspace, openKept: openKept.bind(undefined, state_dir, this.#parts.objects) };
+    const parts = {
+      ...this.#parts,
+      workspace,
+      openContents: openContents.bind(undefined, state_dir, this.#parts.objects),
+    };
     const reals = items.map(({ real }) => real);
     return await this.#track(() => this.#holding(reals, request.signal, () => restore(parts, request, items)));
   }
@@ -114,12 +130,15 @@ class Changer implements FileChanger {
     return await this.#track(() => keepRevert(this.#parts, kept));
   }
 
-  async record(request: RecordRequest, changes: readonly OthersChange[]): Promise<Recorded> {
-    return await this.#track(() => recordChange(this.#parts, request, changes));
+  async record(request: RecordRequest, changes: readonly ExternalChange[]): Promise<RecordedChanges> {
+    return await this.#track(() => recordExternalChanges(this.#parts, request, changes));
   }
 
-  async takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]> {
-    return await this.#track(() => takeBack(this.#parts.logs, intruders, options));
+  async revertUnapproved(
+    unapproved: readonly UnapprovedChange[],
+    options: RevertOptions,
+  ): Promise<readonly RevertedChange[]> {
+    return await this.#track(() => revertUnapproved(this.#parts.logs, unapproved, options));
   }
 
   watch(watcher: ChangeWatcher): () => void {
@@ -164,7 +183,7 @@ class Changer implements FileChanger {
       this.#isReady = true;
       return await work();
     } catch (error) {
-      throw isSystemError(error) ? stateTrouble(error, state_dir) : error;
+      throw isSystemError(error) ? stateFolderError(error, state_dir) : error;
     } finally {
       this.#running.delete(promise);
       resolve(undefined);
@@ -173,7 +192,7 @@ class Changer implements FileChanger {
 }
 
 /** Errors about the files themselves already name them; any other error concerns the state folder. */
-function stateTrouble(error: unknown, state_dir: string): ToolError {
+function stateFolderError(error: unknown, state_dir: string): ToolError {
   return new ToolError(
     "IOError",
     `Cannot change files: the state folder "${state_dir}" is unusable (${reasonOf(error)}); nothing was changed`,
@@ -182,23 +201,9 @@ function stateTrouble(error: unknown, state_dir: string): ToolError {
   );
 }
 
-async function tryToChange(parts: ChangeParts, request: ChangeRequest, wish: Wish): Promise<Changed> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await changeOnce(parts, request, wish);
-    } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error;
-      if (tries >= MAX_TRIES) {
-        throw new ToolError(
-          "Stale",
-          `Cannot change "${error.path}": another process changed it during each of ${tries} attempts`,
-          { path: error.path },
-          error,
-        );
-      }
-      await pause(2 ** tries, request.signal);
-    }
-  }
+function staleAfter(tries: number, error: ConcurrentChangeError): ToolError {
+  const message = `Cannot change "${error.path}": another process changed it during each of ${tries} attempts`;
+  return new ToolError("Stale", message, { path: error.path }, error);
 }
 
 /** Resolves when the data is durable. */

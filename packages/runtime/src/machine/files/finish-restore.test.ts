@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import { recoverChanges } from "./recover.ts";
+import { recoverChanges } from "./recover-changes.ts";
 
 const HERE = import.meta.dirname;
 
@@ -27,7 +27,7 @@ function program(root: string, state_dir: string, killAt: number): string {
     }
     syncBuiltinESMExports();
     const { createFileChanger } = await import(${JSON.stringify(join(HERE, "file-changer.ts"))});
-    const { createCommandWatch } = await import(${JSON.stringify(join(HERE, "../watch/command-changes.ts"))});
+    const { createCommandWatch } = await import(${JSON.stringify(join(HERE, "../watch/command-watch.ts"))});
     const { netOf } = await import(${JSON.stringify(join(HERE, "../../tools/net-change.ts"))});
     const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "none" };
     const changer = createFileChanger({ state_dir, clock: Date.now, workspace });

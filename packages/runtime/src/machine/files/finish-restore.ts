@@ -5,7 +5,7 @@ import type { Places } from "../../policy/facts.ts";
 import { keyOf } from "../system/keys.ts";
 import type { Outcome } from "./change-log.ts";
 import { stateOf } from "./entry-state.ts";
-import type { KeptReader } from "./kept-reader.ts";
+import type { ContentReader } from "./content-reader.ts";
 import { KeyFolders } from "../system/key-folders.ts";
 import { isAsBefore, linksAmong } from "./restore-links.ts";
 import { applySteps } from "./restore-steps.ts";
@@ -14,7 +14,7 @@ import type { RestoreStep, StepOptions } from "./restore-steps.ts";
 export interface FinishOptions {
   /** Paths outside these places are not restored. */
   readonly places: Places;
-  readonly kept: KeptReader;
+  readonly kept: ContentReader;
   readonly log: StepOptions["log"];
 }
 
@@ -40,7 +40,7 @@ export async function finishRestore(change: UndoRecord, { places, kept, log }: F
       else isLeft = true;
     }
     const problems = await applySteps(steps, { folders, kept, log });
-    return isLeft || problems.some(({ is_of_use }) => !is_of_use) ? "left" : "done";
+    return isLeft || problems.some(({ in_use }) => !in_use) ? "left" : "done";
   } finally {
     folders.close();
   }

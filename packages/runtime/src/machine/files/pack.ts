@@ -25,7 +25,7 @@ export class Pack {
   readonly #state_dir: string;
   readonly #id: string;
   /** Contents that the log mentions; those in `#synced` are durable. */
-  readonly #told = new Map<string, Packed>();
+  readonly #referred = new Map<string, Packed>();
   readonly #synced = new Set<string>();
   #fd: number | undefined;
   #isNameSynced = false;
@@ -42,7 +42,7 @@ export class Pack {
 
   /** Each content is stored once. It counts as stored when the log mentions it and both are durable. */
   keep(sha256: string, content: Uint8Array): Packed {
-    const known = this.#told.get(sha256);
+    const known = this.#referred.get(sha256);
     if (known !== undefined) return known;
     const fd = (this.#fd ??= openSync(packPath(this.#state_dir, this.#id), "ax+", 0o600));
     const at = this.#size;
@@ -56,8 +56,9 @@ export class Pack {
     return { sha256, at, size: content.length };
   }
 
-  told(packed: readonly Packed[]): void {
-    for (const each of packed) this.#told.set(each.sha256, each);
+  /** Notes that the log refers to these contents. */
+  refer(packed: readonly Packed[]): void {
+    for (const each of packed) this.#referred.set(each.sha256, each);
   }
 
   addTo(syncs: Syncs, packed: readonly Packed[]): void {
@@ -66,7 +67,7 @@ export class Pack {
     syncs.addLog(this.#fd);
   }
 
-  synced(packed: readonly Packed[]): void {
+  markSynced(packed: readonly Packed[]): void {
     if (packed.length > 0) this.#isNameSynced = true;
     for (const { sha256 } of packed) this.#synced.add(sha256);
   }

@@ -3,10 +3,10 @@ import { accessSync, constants } from "node:fs";
 import type { Changed, FileChange, FileSide, PlannedFile } from "../../contract/context.ts";
 import type { ChangedFile, FileVersion } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import type { ChangeRequest } from "./attempt.ts";
-import { asBefore, checkPlan, declaredFor } from "./change-once.ts";
-import type { Plan } from "./change-once.ts";
-import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import type { ChangeRequest } from "./change-attempt.ts";
+import { asBefore, checkPlan, findDeclaredTouch } from "./change-plan.ts";
+import type { ChangePlan } from "./change-plan.ts";
+import { ConcurrentChangeError } from "../system/concurrent-change.ts";
 import { OpenFolders } from "../system/folders.ts";
 import { doing } from "../system/system-error.ts";
 import { Target } from "../system/target.ts";
@@ -21,15 +21,19 @@ export interface PreviewRequest extends ChangeRequest {
 }
 
 /**
- * Computes what `change` would do, without side effects: the plan runs on the current files, and nothing is locked,
+ * Computes what `applyPlan` would do, without side effects: the plan runs on the current files, and nothing is locked,
  * stored or written. Throws what the change would throw, as far as that is known in advance.
  */
-export async function previewChange(request: PreviewRequest, paths: readonly string[], plan: Plan): Promise<Changed> {
+export async function previewPlan(
+  request: PreviewRequest,
+  paths: readonly string[],
+  plan: ChangePlan,
+): Promise<Changed> {
   for (let tries = 1; ; tries++) {
     try {
       return await previewOnce(request, paths, plan);
     } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error;
+      if (!(error instanceof ConcurrentChangeError)) throw error;
       if (tries < MAX_TRIES) continue;
       const message = `Cannot plan to change "${error.path}": another process keeps changing it`;
       throw new ToolError("Stale", message, { path: error.path }, error);
@@ -37,12 +41,12 @@ export async function previewChange(request: PreviewRequest, paths: readonly str
   }
 }
 
-async function previewOnce(request: PreviewRequest, paths: readonly string[], plan: Plan): Promise<Changed> {
+async function previewOnce(request: PreviewRequest, paths: readonly string[], plan: ChangePlan): Promise<Changed> {
   const { workspace, signal, touches, onPlanned } = request;
   const folders = new OpenFolders(workspace);
   try {
     const options = { folders, workspace, signal, edit_limit_bytes: EDIT_LIMIT_BYTES };
-    const targets = paths.map((path) => new Target(path, declaredFor(path, touches).real, options));
+    const targets = paths.map((path) => new Target(path, findDeclaredTouch(path, touches).real, options));
     const steps = checkPlan(await plan(targets.map(asBefore)), targets, touches);
     const planned: { readonly file: PlannedFile; readonly changed: ChangedFile }[] = [];
     for (const { target, change } of steps) {

@@ -5,7 +5,7 @@ import type { UndoRecord } from "../../contract/undo.ts";
 import { closedPath } from "./change-log.ts";
 import { packPath } from "./pack.ts";
 import { prunedFolders, stateFolders } from "../system/state-folders.ts";
-import { recordsIn } from "./undo-records.ts";
+import { recordsIn } from "./undo-logs.ts";
 import { readOwnText } from "../../own-files/read-own-file.ts";
 
 /** A closed log of changes. */
@@ -75,19 +75,19 @@ export function pruneUndoLog(state_dir: string, id: string, { now, setting }: Pr
   const log = closedPath(state_dir, { id });
   const text = readOrEmpty(log);
   if (text !== "") {
-    const left: PrunedLog = { pruned_at: new Date(now).toISOString(), setting, changes: recordsIn(text).map(leftOf) };
-    if (left.changes.length > 0) writeLeft(state_dir, id, left);
+    const left: PrunedLog = { pruned_at: new Date(now).toISOString(), setting, changes: recordsIn(text).map(noteOf) };
+    if (left.changes.length > 0) writeNote(state_dir, id, left);
   }
   // Log first, then its pack: an existing log always has its contents.
   rmSync(log, { force: true });
   rmSync(packPath(state_dir, id), { force: true });
 }
 
-function leftOf({ undo_id, run_id, ts, files }: UndoRecord): PrunedChange {
+function noteOf({ undo_id, run_id, ts, files }: UndoRecord): PrunedChange {
   return { undo_id, run_id, ts, files: files.length, paths: files.slice(0, NAMED_FILES).map(({ path }) => path) };
 }
 
-function writeLeft(state_dir: string, id: string, left: PrunedLog): void {
+function writeNote(state_dir: string, id: string, left: PrunedLog): void {
   const folder = prunedFolders(state_dir).pruned;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, `${id}.json`);
@@ -107,15 +107,15 @@ function writeLeft(state_dir: string, id: string, left: PrunedLog): void {
   }
 }
 
-export interface FoundPruned extends PrunedChange {
+export interface PrunedRecord extends PrunedChange {
   readonly pruned_at: string;
   readonly setting: string;
 }
 
 /** Pruned changes of one undo id or one run, newest first. */
-export function findPruned(state_dir: string, id: string): readonly FoundPruned[] {
+export function findPruned(state_dir: string, id: string): readonly PrunedRecord[] {
   const { pruned } = prunedFolders(state_dir);
-  const found = new Map<string, FoundPruned>();
+  const found = new Map<string, PrunedRecord>();
   for (const name of namesIn(pruned).filter((each) => each.endsWith(".json"))) {
     const text = readOrEmpty(join(pruned, name));
     if (!text.includes(JSON.stringify(id))) continue;

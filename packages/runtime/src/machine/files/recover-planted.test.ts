@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import { recoverChanges } from "./recover.ts";
+import { recoverChanges } from "./recover-changes.ts";
 import { tryLock } from "../system/lock-files.ts";
 import { PathLocks } from "../system/path-locks.ts";
 

@@ -3,7 +3,7 @@ import type { FileSide, PlannedFile } from "../../contract/context.ts";
 import type { Version } from "../../contract/undo.ts";
 import { readSpan } from "../system/bytes.ts";
 import { openReadable } from "./entry-state.ts";
-import type { KeptReader } from "./kept-reader.ts";
+import type { ContentReader } from "./content-reader.ts";
 import type { KeyFolders } from "../system/key-folders.ts";
 import type { RestoreStep } from "./restore-steps.ts";
 import { isFileVersion } from "../../contract/versions.ts";
@@ -15,7 +15,7 @@ const SHOWN_BYTES = 1 << 20;
 /** The preview of a restore that the user sees before approving it. */
 export async function planOf(
   steps: readonly RestoreStep[],
-  { folders, kept }: { readonly folders: KeyFolders; readonly kept: KeptReader },
+  { folders, kept }: { readonly folders: KeyFolders; readonly kept: ContentReader },
 ): Promise<readonly PlannedFile[]> {
   const planned: PlannedFile[] = [];
   for (const { item, key, now } of steps) {

@@ -6,12 +6,13 @@ import type { ChangeLog } from "./change-log.ts";
 import { inodeOf, isSameButTouched } from "./entry-state.ts";
 import type { EntryState } from "./entry-state.ts";
 import { chmodEntry, identityOf } from "../system/handle.ts";
-import type { KeptReader } from "./kept-reader.ts";
+import type { ContentReader } from "./content-reader.ts";
 import type { KeyFolders } from "../system/key-folders.ts";
-import { giveTo, removeNew } from "../system/new-files.ts";
+import { chownIfPermitted, removeIfExists } from "../system/handle.ts";
 import { findPartner, isToStandAlone } from "./restore-links.ts";
 import { Syncs } from "../system/syncs.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { isFileVersion, isSameContent } from "../../contract/versions.ts";
 
 /** One path that differs from its old state. */
@@ -27,12 +28,12 @@ export interface StepProblem {
   /** A clause for a message. */
   readonly why: string;
   /** The folder now contains other files: it stays, which does not count as a failure. */
-  readonly is_of_use: boolean;
+  readonly in_use: boolean;
 }
 
 export interface StepOptions {
   readonly folders: KeyFolders;
-  readonly kept: KeptReader;
+  readonly kept: ContentReader;
   readonly log: Pick<ChangeLog, "temporaryName">;
 }
 
@@ -49,7 +50,7 @@ const TURN_MS = 8;
  * is reported and does not stop the others.
  */
 export async function applySteps(steps: readonly RestoreStep[], options: StepOptions): Promise<readonly StepProblem[]> {
-  const applying = new Applying(options);
+  const applying = new StepRunner(options);
   try {
     const isFolder = (version: Version | null): boolean => version?.kind === "folder";
     const inWay = steps.filter(({ item: { to }, now }) => !isFolder(now.version) && (to === null || isFolder(to)));
@@ -75,15 +76,15 @@ function innermostFirst(steps: readonly RestoreStep[]): RestoreStep[] {
 }
 
 /** The error message is a clause for another message. */
-class CannotRestore extends Error {}
+class RestoreError extends Error {}
 
 const CHANGED = "it was changed during the undo";
 const NO_FOLDER = "its folder is missing or was replaced";
 
 /** A folder that contains files of other processes. */
-class IsOfUse extends CannotRestore {}
+class InUseError extends RestoreError {}
 
-class Applying {
+class StepRunner {
   readonly problems: StepProblem[] = [];
   readonly #options: StepOptions;
   readonly #syncs = new Syncs();
@@ -131,14 +132,14 @@ class Applying {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "ENOENT") return;
-      if (code === "ENOTEMPTY" || code === "EEXIST") throw new IsOfUse("other files are in it");
+      if (code === "ENOTEMPTY" || code === "EEXIST") throw new InUseError("other files are in it");
       throw error;
     }
   }
 
   makeFolder({ key, item: { to } }: RestoreStep, at: Path): void {
     mkdirSync(at, { mode: 0o700 });
-    if (to?.owner !== undefined) giveTo(() => lchownSync(at, to.owner?.user ?? 0, to.owner?.group ?? 0));
+    if (to?.owner !== undefined) chownIfPermitted(() => lchownSync(at, to.owner?.user ?? 0, to.owner?.group ?? 0));
     this.#changedFolders.add(folderOf(key));
   }
 
@@ -148,7 +149,7 @@ class Applying {
     if (isFileVersion(item.to) && isSameContent(item.to, now.version) && !isToStandAlone(item, now)) return;
     // Parent folders without a record get the default mode.
     const at = this.#options.folders.makeAbove(key);
-    if (at === undefined) throw new CannotRestore(NO_FOLDER);
+    if (at === undefined) throw new RestoreError(NO_FOLDER);
     const { to } = item;
     this.#replace(key, at, (temporary) => {
       if (to.kind === "link") makeLink(temporary, to);
@@ -166,7 +167,7 @@ class Applying {
       renameSync(temporary, at);
       this.#changedFolders.add(folderOf(key));
     } catch (error) {
-      removeNew(temporary);
+      removeIfExists(temporary);
       throw error;
     }
   }
@@ -189,10 +190,10 @@ class Applying {
     if (partner === undefined) return;
     this.#try(step, () => {
       const at = folders.at(key);
-      if (at === undefined) throw new CannotRestore(NO_FOLDER);
+      if (at === undefined) throw new RestoreError(NO_FOLDER);
       this.#replace(key, at, (temporary) => {
         linkSync(partner.at, temporary);
-        if (inodeOf(lstatSync(temporary, { bigint: true })) !== partner.inode) throw new CannotRestore(CHANGED);
+        if (inodeOf(lstatSync(temporary, { bigint: true })) !== partner.inode) throw new RestoreError(CHANGED);
       });
     });
   }
@@ -229,14 +230,14 @@ class Applying {
   }
 
   #try({ key, item }: RestoreStep, work: () => void): void {
-    const fail = (why: string, is_of_use = false): void => {
+    const fail = (why: string, in_use = false): void => {
       this.#failed.add(key);
-      this.problems.push({ key, path: item.path, why, is_of_use });
+      this.problems.push({ key, path: item.path, why, in_use });
     };
     try {
       this.#withAccess(key, work);
     } catch (error) {
-      if (error instanceof CannotRestore) return fail(error.message, error instanceof IsOfUse);
+      if (error instanceof RestoreError) return fail(error.message, error instanceof InUseError);
       if (!isSystemError(error)) throw error;
       fail(reasonOf(error));
     }
@@ -259,7 +260,7 @@ class Applying {
     if (now === identity) return;
     // The undo itself changed the ctime if it removed another hard link of the file, or had to make the file readable.
     const isOwnTime = isFileVersion(version) && ((file?.links ?? 1) > 1 || (version.mode & 0o400) === 0);
-    if (!isOwnTime || !isSameButTouched(now, identity)) throw new CannotRestore(CHANGED);
+    if (!isOwnTime || !isSameButTouched(now, identity)) throw new RestoreError(CHANGED);
   }
 
   /** In the same folder, and so on the same file system. */
@@ -267,7 +268,7 @@ class Applying {
     const folder = folderOf(key);
     const name = this.#options.log.temporaryName(decodeKey(folder), "tmp");
     const at = this.#options.folders.at(`${folder}/${name}`);
-    if (at === undefined) throw new CannotRestore(NO_FOLDER);
+    if (at === undefined) throw new RestoreError(NO_FOLDER);
     return at;
   }
 
@@ -276,8 +277,8 @@ class Applying {
     const fd = openSync(temporary, flags, 0o600);
     let isWaiting = false;
     try {
-      if (!this.#options.kept.writeTo(sha256, fd)) throw new CannotRestore("its old content is damaged");
-      if (owner !== undefined) giveTo(() => fchownSync(fd, owner.user, owner.group));
+      if (!this.#options.kept.writeTo(sha256, fd)) throw new RestoreError("its old content is damaged");
+      if (owner !== undefined) chownIfPermitted(() => fchownSync(fd, owner.user, owner.group));
       fchmodSync(fd, mode);
       this.#syncs.add(fd);
       isWaiting = true;
@@ -289,5 +290,5 @@ class Applying {
 
 function makeLink(temporary: Path, { target, owner }: LinkVersion): void {
   symlinkSync(systemPath(target), temporary);
-  if (owner !== undefined) giveTo(() => lchownSync(temporary, owner.user, owner.group));
+  if (owner !== undefined) chownIfPermitted(() => lchownSync(temporary, owner.user, owner.group));
 }

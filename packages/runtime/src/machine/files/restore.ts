@@ -4,12 +4,12 @@ import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
 import { keyOf } from "../system/keys.ts";
-import type { ChangeParts } from "./attempt.ts";
+import type { ChangeParts } from "./change-attempt.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { EntryState } from "./entry-state.ts";
 import { stateOf } from "./entry-state.ts";
-import { keepEntries } from "./keep-entries.ts";
-import type { KeptReader } from "./kept-reader.ts";
+import { storeEntries } from "./store-entries.ts";
+import type { ContentReader } from "./content-reader.ts";
 import { KeyFolders } from "../system/key-folders.ts";
 import { isAsBefore, linksAmong } from "./restore-links.ts";
 import { planOf } from "./restore-preview.ts";
@@ -21,7 +21,7 @@ import { isFileVersion, isSameContent } from "../../contract/versions.ts";
 export interface RestoreParts extends ChangeParts {
   readonly workspace: WorkspaceContext;
   /** Old contents by hash; all needed hashes are looked up at once. */
-  readonly openKept: (hashes: ReadonlySet<string>) => KeptReader;
+  readonly openContents: (hashes: ReadonlySet<string>) => ContentReader;
 }
 
 const MAX_NAMED = 20;
@@ -43,15 +43,16 @@ export async function restore(
   const unsure = request.force ? [] : items.filter(({ doubt }) => doubt !== undefined);
   try {
     const steps = await examine(sure, { folders, parts, request });
-    const kept = parts.openKept(hashesOf(steps));
+    const kept = parts.openContents(hashesOf(steps));
     try {
-      refuseLost(steps, kept);
+      assertStored(steps, kept);
       if (request.onPlanned !== undefined) {
         request.onPlanned(await planOf(steps, { folders, kept }));
         return { undo_id: undefined, files: steps.map(changedBy) };
       }
-      const restored = steps.length === 0 ? NOTHING_TO_DO : await carryOut(steps, { parts, request, folders, kept });
-      return unsure.length === 0 ? restored : { failure: leftAlone(unsure, restored), ...restored };
+      const restored =
+        steps.length === 0 ? NOTHING_TO_DO : await applyAndRecord(steps, { parts, request, folders, kept });
+      return unsure.length === 0 ? restored : { failure: skippedError(unsure, restored), ...restored };
     } finally {
       kept.close();
     }
@@ -62,7 +63,7 @@ export async function restore(
 
 const NOTHING_TO_DO: Restored = { undo_id: undefined, files: [] };
 
-function leftAlone(unsure: readonly RestoreItem[], { files }: Restored): ToolError {
+function skippedError(unsure: readonly RestoreItem[], { files }: Restored): ToolError {
   const paths = unsure.slice(0, MAX_NAMED).map(({ path }) => path);
   const more = unsure.length > MAX_NAMED ? ` and ${unsure.length - MAX_NAMED} more` : "";
   const list = `${paths.map((path) => JSON.stringify(path)).join(", ")}${more}`;
@@ -76,7 +77,7 @@ function leftAlone(unsure: readonly RestoreItem[], { files }: Restored): ToolErr
   );
 }
 
-interface Examining {
+interface ExamineParts {
   readonly folders: KeyFolders;
   readonly parts: RestoreParts;
   readonly request: RestoreRequest;
@@ -85,7 +86,7 @@ interface Examining {
 /** The steps needed; none for items that are already restored. Throws `Stale`. */
 async function examine(
   items: readonly RestoreItem[],
-  { folders, parts, request }: Examining,
+  { folders, parts, request }: ExamineParts,
 ): Promise<readonly RestoreStep[]> {
   const steps: RestoreStep[] = [];
   const stale: RestoreItem[] = [];
@@ -108,7 +109,7 @@ async function examine(
     request.signal.throwIfAborted();
     turnMs = performance.now() + TURN_MS;
   }
-  if (stale.length > 0) throw isStale(stale);
+  if (stale.length > 0) throw staleError(stale);
   return steps;
 }
 
@@ -127,7 +128,7 @@ function isContentOf(recorded: RestoreItem["from"], { version, file }: EntryStat
   return isSameContent(version, recorded);
 }
 
-function isStale(items: readonly RestoreItem[]): ToolError {
+function staleError(items: readonly RestoreItem[]): ToolError {
   const paths = items.slice(0, MAX_NAMED).map(({ path }) => path);
   const list = paths.map((path) => JSON.stringify(path)).join(", ");
   const more = items.length > MAX_NAMED ? ` and ${items.length - MAX_NAMED} more` : "";
@@ -142,7 +143,7 @@ function hashesOf(steps: readonly RestoreStep[]): ReadonlySet<string> {
 }
 
 /** Runs for all items before the first one changes. */
-function refuseLost(steps: readonly RestoreStep[], kept: KeptReader): void {
+function assertStored(steps: readonly RestoreStep[], kept: ContentReader): void {
   const needsContent = ({ item: { to }, now }: RestoreStep): boolean =>
     isFileVersion(to) && !isSameContent(to, now.version);
   const lost = steps.filter((step) => {
@@ -162,21 +163,21 @@ function refuseLost(steps: readonly RestoreStep[], kept: KeptReader): void {
   });
 }
 
-interface CarryingOut extends Examining {
-  readonly kept: KeptReader;
+interface ApplyParts extends ExamineParts {
+  readonly kept: ContentReader;
 }
 
-async function carryOut(steps: readonly RestoreStep[], context: CarryingOut): Promise<Restored> {
+async function applyAndRecord(steps: readonly RestoreStep[], context: ApplyParts): Promise<Restored> {
   const { parts, folders, kept } = context;
   const log = parts.logs.enter();
   try {
     const change = await record(steps, log, context);
     const problems = await applySteps(steps, { folders, kept, log });
     log.end(change.undo_id, "done");
-    const failed = problems.filter(({ is_of_use }) => !is_of_use);
+    const failed = problems.filter(({ in_use }) => !in_use);
     const left = new Set(problems.map(({ path }) => path));
     const files = change.files.filter(({ path }) => !left.has(path));
-    const failure = failed.length === 0 ? {} : { failure: partlyDone(steps.length, failed) };
+    const failure = failed.length === 0 ? {} : { failure: partialError(steps.length, failed) };
     return { undo_id: change.undo_id, files, ...failure };
   } finally {
     log.leave();
@@ -187,24 +188,19 @@ async function carryOut(steps: readonly RestoreStep[], context: CarryingOut): Pr
 async function record(
   steps: readonly RestoreStep[],
   log: ChangeLog,
-  { parts, request, folders }: CarryingOut,
+  { parts, request, folders }: ApplyParts,
 ): Promise<UndoRecord> {
   const { run_id, tool_call_id, signal } = request;
   const syncs = new Syncs();
   try {
-    const { packed, not_kept } = await keepEntries(steps, { folders, log, parts, syncs, signal });
+    const { packed, not_kept } = await storeEntries(steps, { folders, log, parts, syncs, signal });
     const now = parts.clock();
     const files = steps.map((step) =>
       not_kept.has(step.key) ? { ...changedBy(step), not_kept: true as const } : changedBy(step),
     );
     // The id is made after the log's id: see `findRecords`.
     const change = { undo_id: makeId("undo", now), run_id, tool_call_id, ts: new Date(now).toISOString(), files };
-    log.append({ change, staged: [], packed, restoring: true });
-    log.pack.told(packed);
-    log.pack.addTo(syncs, packed);
-    log.addTo(syncs);
-    await syncs.run();
-    log.pack.synced(packed);
+    await log.store({ change, staged: [], packed, restoring: true }, syncs);
     await request.recorded();
     return change;
   } finally {
@@ -219,7 +215,7 @@ function changedBy({ item, now }: RestoreStep): ChangedEntry {
   return { path, real, ...(key === undefined ? {} : { key }), before, after: to };
 }
 
-function partlyDone(count: number, problems: readonly StepProblem[]): ToolError {
+function partialError(count: number, problems: readonly StepProblem[]): ToolError {
   const named = problems.slice(0, MAX_NAMED).map(({ path, why }) => `"${path}" (${why})`);
   const more = problems.length > MAX_NAMED ? ` and ${problems.length - MAX_NAMED} more` : "";
   return new ToolError(

@@ -6,11 +6,12 @@ import type { ChangedFile, FileVersion } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { hashPieces, writeAll } from "../system/bytes.ts";
 import type { ChangeLog } from "./change-log.ts";
-import { ChangedMeanwhile } from "../system/changed-meanwhile.ts";
+import { ConcurrentChangeError } from "../system/concurrent-change.ts";
 import { procPath } from "../system/handle.ts";
 import { PACKED_BYTES } from "./pack.ts";
 import type { Packed } from "./pack.ts";
-import { doing, isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { doing, isSystemError } from "../system/system-error.ts";
 import type { Syncs } from "../system/syncs.ts";
 import type { Target } from "../system/target.ts";
 import type { UndoObjects } from "./undo-objects.ts";
@@ -50,7 +51,7 @@ export async function stage(target: Target, change: FileChange, options: StageOp
   const sha256 = hash("sha256", content, "hex");
   const isSame = before?.sha256 === sha256 && (mode === undefined || mode === before.mode);
   if (isSame) return undefined;
-  const not_kept = await keepOld(target, before, options);
+  const not_kept = await storeOld(target, before, options);
   const made = await makeTemporary(target, { ...options, mode, content });
   return { target, before, after: { sha256, size: content.length, mode: made.mode }, not_kept, ...made };
 }
@@ -58,7 +59,7 @@ export async function stage(target: Target, change: FileChange, options: StageOp
 async function stageRemoval(target: Target, options: StageOptions): Promise<Staged | undefined> {
   const before = await versionOf(target);
   if (before === null) return undefined;
-  const not_kept = await keepOld(target, before, options);
+  const not_kept = await storeOld(target, before, options);
   return { target, before, after: null, not_kept, temporary: null, after_inode: null };
 }
 
@@ -72,13 +73,13 @@ async function stageLongAppend(target: Target, added: Uint8Array, options: Stage
   const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
   options.syncs.add(fd);
   // The copy is what gets stored and reported: the file itself may have changed since.
-  if (fstatSync(fd).size !== size) throw new ChangedMeanwhile(target.path);
+  if (fstatSync(fd).size !== size) throw new ConcurrentChangeError(target.path);
   const sum = await hashPieces(fd, options.signal);
   const before = { sha256: sum.copy().digest("hex"), size, mode };
   const not_kept = size > options.keep_limit_bytes;
-  if (!not_kept) await keeping(target, () => options.objects.putFile(before.sha256, fd, options));
+  if (!not_kept) await withStorageErrors(target, () => options.objects.putFile(before.sha256, fd, options));
   await writeAll(fd, added, { position: size, signal: options.signal });
-  const made = takeOver(fd, { stats: target.stats, mode: undefined });
+  const made = copyOwnerAndMode(fd, { stats: target.stats, mode: undefined });
   const after = { sha256: sum.update(added).digest("hex"), size: size + added.length, mode: made.mode };
   return { target, before, after, not_kept, temporary: name, after_inode: made.after_inode };
 }
@@ -90,24 +91,26 @@ async function versionOf(target: Target): Promise<FileVersion | null> {
 }
 
 /** Stores the old content for undo. True if it is too large to store. */
-async function keepOld(target: Target, before: FileVersion | null, options: StageOptions): Promise<boolean> {
+async function storeOld(target: Target, before: FileVersion | null, options: StageOptions): Promise<boolean> {
   if (before === null) return false;
   if (before.size > options.keep_limit_bytes) return true;
   if (target.isInMemory) {
     const content = await target.read();
-    await keeping(target, async () => {
+    await withStorageErrors(target, async () => {
       if (content.length <= PACKED_BYTES) options.packed.push(options.log.pack.keep(before.sha256, content));
       else await options.objects.put(before.sha256, content, options);
     });
     return false;
   }
-  const isKept = await target.use((fd) => keeping(target, () => options.objects.putFile(before.sha256, fd, options)));
-  if (!isKept) throw new ChangedMeanwhile(target.path);
+  const isKept = await target.use((fd) =>
+    withStorageErrors(target, () => options.objects.putFile(before.sha256, fd, options)),
+  );
+  if (!isKept) throw new ConcurrentChangeError(target.path);
   return false;
 }
 
 /** Nothing is changed unless its undo data is stored. */
-async function keeping<T>({ path }: Target, work: () => Promise<T>): Promise<T> {
+async function withStorageErrors<T>({ path }: Target, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -126,13 +129,13 @@ interface TemporaryOptions extends StageOptions {
   readonly mode: number | undefined;
 }
 
-interface Made {
+interface TemporaryFile {
   readonly temporary: string;
   readonly mode: number;
   readonly after_inode: string;
 }
 
-async function makeTemporary(target: Target, options: TemporaryOptions): Promise<Made> {
+async function makeTemporary(target: Target, options: TemporaryOptions): Promise<TemporaryFile> {
   const name = newTemporary(target, options);
   // A new file gets the default mode; a replacement stays private until it gets the mode of the old file.
   const mode = target.stats === undefined && options.mode === undefined ? 0o666 : 0o600;
@@ -140,7 +143,7 @@ async function makeTemporary(target: Target, options: TemporaryOptions): Promise
   const fd = doing("change", target.path, () => openSync(target.at(name), flags, mode));
   options.syncs.add(fd);
   await writeAll(fd, options.content, { position: 0, signal: options.signal });
-  return { temporary: name, ...takeOver(fd, { stats: target.stats, mode: options.mode }) };
+  return { temporary: name, ...copyOwnerAndMode(fd, { stats: target.stats, mode: options.mode }) };
 }
 
 function newTemporary(target: Target, options: StageOptions): string {
@@ -150,21 +153,22 @@ function newTemporary(target: Target, options: StageOptions): string {
 }
 
 /** Gives a new file the owner and mode of the file it replaces. */
-function takeOver(
+function copyOwnerAndMode(
   fd: number,
   { stats, mode }: { stats: BigIntStats | undefined; mode: number | undefined },
 ): { readonly mode: number; readonly after_inode: string } {
   const own = fstatSync(fd, { bigint: true });
   const wanted = mode ?? (stats === undefined ? undefined : Number(stats.mode & 0o7777n));
   // Owner first: changing the owner clears the set-user-id bit.
-  const isOwnerKept = stats === undefined || (stats.uid === own.uid && stats.gid === own.gid) || giveTo(fd, stats);
-  if (wanted !== undefined) fchmodSync(fd, isOwnerKept ? wanted : wanted & 0o777);
-  const now = wanted === undefined ? Number(own.mode & 0o7777n) : isOwnerKept ? wanted : wanted & 0o777;
+  const hasSameOwner =
+    stats === undefined || (stats.uid === own.uid && stats.gid === own.gid) || chownIfPermitted(fd, stats);
+  if (wanted !== undefined) fchmodSync(fd, hasSameOwner ? wanted : wanted & 0o777);
+  const now = wanted === undefined ? Number(own.mode & 0o7777n) : hasSameOwner ? wanted : wanted & 0o777;
   return { mode: now, after_inode: String(own.ino) };
 }
 
 /** False if this process lacks permission: it stays the owner, as with any editor. */
-function giveTo(fd: number, { uid, gid }: BigIntStats): boolean {
+function chownIfPermitted(fd: number, { uid, gid }: BigIntStats): boolean {
   try {
     fchownSync(fd, Number(uid), Number(gid));
     return true;

@@ -1,11 +1,11 @@
 import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { openKept } from "./kept-reader.ts";
+import { openContents } from "./content-reader.ts";
 import { findPruned } from "./prune-undo.ts";
-import type { FoundPruned } from "./prune-undo.ts";
+import type { PrunedRecord } from "./prune-undo.ts";
 import { findLogs, readLog } from "./undo-logs.ts";
 import type { UndoObjects } from "./undo-objects.ts";
-import { recordsIn } from "./undo-records.ts";
+import { recordsIn } from "./undo-logs.ts";
 
 /** Reads the logs of all current and earlier processes of a state folder. */
 export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog {
@@ -16,7 +16,7 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
       const [name, id] = "undo_id" in target ? ["undo_id", target.undo_id] : ["run_id", target.run_id];
       // A run with pruned changes is not undone in part; its remaining changes can be undone one at a time.
       const pruned = records.length > 0 && "undo_id" in target ? [] : findPruned(state_dir, id);
-      if (pruned.length > 0) throw noLongerKept(id, pruned, records);
+      if (pruned.length > 0) throw prunedError(id, pruned, records);
       if (records.length > 0) return records;
       throw new ToolError("NotFound", `Cannot find the change of ${name} "${id}": not found in the undo log`, {
         [name]: id,
@@ -24,7 +24,7 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
       });
     },
     content(sha256) {
-      const kept = openKept(state_dir, objects, new Set([sha256]));
+      const kept = openContents(state_dir, objects, new Set([sha256]));
       try {
         return Promise.resolve(kept.read(sha256));
       } finally {
@@ -34,8 +34,8 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
   };
 }
 
-function noLongerKept(id: string, pruned: readonly FoundPruned[], kept: readonly UndoRecord[]): ToolError {
-  const [{ pruned_at, setting, ts, paths, files }] = pruned as readonly [FoundPruned];
+function prunedError(id: string, pruned: readonly PrunedRecord[], kept: readonly UndoRecord[]): ToolError {
+  const [{ pruned_at, setting, ts, paths, files }] = pruned as readonly [PrunedRecord];
   const more = files > paths.length ? ` and ${files - paths.length} more` : "";
   const what = paths.length === 0 ? "no paths recorded" : `${paths.map((path) => `"${path}"`).join(", ")}${more}`;
   const which =

@@ -2,15 +2,15 @@
  * Which files of a folder may differ from git's stored content because of configured line endings, `$Id$`, an encoding
  * or a filter. May include too many files, never too few.
  */
-export interface Doubts {
+export interface ConversionDoubts {
   /** All files. */
   readonly isAll: boolean;
   /** File names, and suffixes that begin with a dot, in lower case. */
   readonly names: readonly string[];
 }
 
-export const NO_DOUBTS: Doubts = { isAll: false, names: [] };
-export const ALL_DOUBTFUL: Doubts = { isAll: true, names: [] };
+export const NO_DOUBTS: ConversionDoubts = { isAll: false, names: [] };
+export const ALL_DOUBTFUL: ConversionDoubts = { isAll: true, names: [] };
 
 /** Attributes that convert contents. `-text` and `!text` convert nothing. */
 const CONVERTS = /^(?:text|eol|crlf|ident|filter|working-tree-encoding)(?:=|$)|^-crlf$/;
@@ -19,7 +19,7 @@ const PLAIN_ENDING = /^\*(\.[^*?[\\/"]+)$/;
 const MAX_NAMES = 200;
 
 /** Adds the doubts from an attributes file to those of its folder and its subfolders. */
-export function addDoubts(above: Doubts, text: string): Doubts {
+export function addDoubts(above: ConversionDoubts, text: string): ConversionDoubts {
   if (above.isAll) return above;
   const names = new Set(above.names);
   for (const line of text.split("\n")) {
@@ -33,7 +33,7 @@ export function addDoubts(above: Doubts, text: string): Doubts {
   return { isAll: false, names: [...names] };
 }
 
-export function isDoubtful({ isAll, names }: Doubts, name: string): boolean {
+export function isDoubtful({ isAll, names }: ConversionDoubts, name: string): boolean {
   if (isAll || names.length === 0) return isAll;
   const folded = name.toLowerCase();
   return names.some((each) => (each.startsWith(".") ? folded.endsWith(each) : folded === each));

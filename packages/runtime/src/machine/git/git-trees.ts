@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isSystemError } from "../system/system-error.ts";
 import { systemPath } from "../system/keys.ts";
-import { ORIGIN } from "./held-files.ts";
-import type { HoldOptions } from "./held-files.ts";
+import { ORIGIN } from "./pinned-files.ts";
+import type { PinOptions } from "./pinned-files.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { WorkTree } from "./work-tree.ts";
 import type { GitPlace } from "./work-tree.ts";
@@ -24,7 +24,7 @@ export class GitTrees {
   }
 
   /** Undefined if the repository is small, or its objects cannot be held. `key` is the key of its work tree. */
-  async begin(key: string, options: HoldOptions): Promise<GitPlace | undefined> {
+  async begin(key: string, options: PinOptions): Promise<GitPlace | undefined> {
     const tree = this.#trees.get(key) ?? this.#open(key);
     this.#trees.set(key, tree);
     return (await tree.begin(options)) ? { tree, prefix: "", doubts: tree.doubts() } : undefined;

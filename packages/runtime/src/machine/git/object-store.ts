@@ -1,9 +1,9 @@
-import type { GitObjects, HeldContent } from "../tree/tree-entry.ts";
+import type { GitObjects, PinnedContent } from "../tree/tree-snapshot.ts";
 import { hash, createHash } from "node:crypto";
 import { closeSync, fstatSync, readFileSync, readSync } from "node:fs";
 import { inflateSync, createInflate } from "node:zlib";
-import { HeldFiles } from "./held-files.ts";
-import type { HoldOptions } from "./held-files.ts";
+import { PinnedFiles } from "./pinned-files.ts";
+import type { PinOptions } from "./pinned-files.ts";
 import { PackFile } from "./pack-file.ts";
 import { readPieces } from "../system/bytes.ts";
 
@@ -22,16 +22,16 @@ const HEAD_BYTES = 64;
 export class ObjectStore implements GitObjects {
   /** Key of its folder in the workspace, one character per byte. */
   readonly key: string;
-  readonly #held: HeldFiles;
+  readonly #held: PinnedFiles;
   #packs: { readonly change: number; readonly files: readonly PackFile[] } | undefined;
 
   constructor(key: string, mirror: string) {
     this.key = key;
-    this.#held = new HeldFiles(key, mirror);
+    this.#held = new PinnedFiles(key, mirror);
   }
 
   /** Holds all current objects. False if the store is too small to be worth it, or the deadline passed. */
-  async hold(options: HoldOptions): Promise<boolean> {
+  async hold(options: PinOptions): Promise<boolean> {
     return await this.#held.hold(options);
   }
 
@@ -41,7 +41,7 @@ export class ObjectStore implements GitObjects {
   }
 
   /** Trailing hashes of files at the time they were held, by name. */
-  get trailers(): HeldFiles["trailers"] {
+  get trailers(): PinnedFiles["trailers"] {
     return this.#held.trailers;
   }
 
@@ -80,7 +80,7 @@ export class ObjectStore implements GitObjects {
   }
 
   /** A file of the store. Undefined if its content has changed. */
-  async readHeld(name: string, size: number): Promise<HeldContent | undefined> {
+  async readPinned(name: string, size: number): Promise<PinnedContent | undefined> {
     const fd = this.#held.open(name);
     if (fd === undefined) return undefined;
     let isGiven = false;
@@ -106,7 +106,7 @@ export class ObjectStore implements GitObjects {
     this.#packs = undefined;
   }
 
-  #verifyAtOnce(bytes: Buffer, oid: string): HeldContent | undefined {
+  #verifyAtOnce(bytes: Buffer, oid: string): PinnedContent | undefined {
     try {
       return hash(this.algorithm, inflateSync(bytes, { maxOutputLength: OBJECT_BYTES }), "hex") === oid
         ? { bytes }

@@ -27,7 +27,7 @@ export function trackedFiles(folder: string): TrackedFiles | undefined {
   return { top, files: Array.from(index.names(), (name) => pathOf(top, name)), isThere };
 }
 
-interface HiddenGround {
+interface HiddenPaths {
   readonly workspace: Pick<WorkspaceContext, keyof Places | "sandbox">;
   /** Additional paths that rules hide. */
   readonly closes: Pick<PlaceJudge, "judge"> | undefined;
@@ -38,7 +38,7 @@ interface HiddenGround {
 /** For a command in a folder: reports, with its changes, hidden files that the command removed from git's index. */
 export function noteHidden(
   folder: string,
-  { workspace, closes, cwd }: HiddenGround,
+  { workspace, closes, cwd }: HiddenPaths,
 ): (changes: CommandChanges) => CommandChanges {
   const before = workspace.sandbox === "none" ? undefined : noteIndex(folder);
   return (changes) => {

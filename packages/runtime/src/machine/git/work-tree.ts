@@ -4,11 +4,11 @@ import { readRegular } from "../system/read-regular.ts";
 import { decodeKey } from "../system/keys.ts";
 import { statsOf } from "../tree/list-folder.ts";
 import { FolderToRead } from "../tree/read-entry.ts";
-import { joinKey } from "../tree/tree-entry.ts";
-import type { Facts } from "../tree/tree-entry.ts";
+import { joinKey } from "../tree/tree-snapshot.ts";
+import type { Facts } from "../tree/tree-snapshot.ts";
 import { ALL_DOUBTFUL, addDoubts, isDoubtful, NO_DOUBTS } from "./attributes.ts";
-import type { Doubts } from "./attributes.ts";
-import type { HoldOptions } from "./held-files.ts";
+import type { ConversionDoubts } from "./attributes.ts";
+import type { PinOptions } from "./pinned-files.ts";
 import { parseIndex } from "./index-file.ts";
 import type { IndexedFile, IndexFile } from "./index-file.ts";
 import { ObjectStore } from "./object-store.ts";
@@ -51,7 +51,7 @@ export class WorkTree {
   }
 
   /** Call this for each scan. False if git's objects are not held, so that nothing can rely on them. */
-  async begin(options: HoldOptions): Promise<boolean> {
+  async begin(options: PinOptions): Promise<boolean> {
     this.#isIndexRead = false;
     const isHeld = await this.store.hold(options);
     const { ino, mtimeMs, ctimeMs } = statsOf(joinKey(this.#gitKey, "index")) ?? { ino: 0, mtimeMs: 0, ctimeMs: 0 };
@@ -68,7 +68,7 @@ export class WorkTree {
     return this.#isSettled;
   }
 
-  doubts(): Doubts {
+  doubts(): ConversionDoubts {
     return doubtsBySettings({ gitdir: decodeKey(this.#gitKey), home: this.#home });
   }
 
@@ -168,7 +168,7 @@ export interface GitPlace {
   readonly tree: WorkTree;
   /** Prefix of names: empty, or ends in "/". */
   readonly prefix: string;
-  readonly doubts: Doubts;
+  readonly doubts: ConversionDoubts;
 }
 
 /** The object that is certain to have a file's content, found without reading the file. */
@@ -199,7 +199,7 @@ const MAX_CONFIGS = 64;
 const MAX_BYTES = 1 << 20;
 const OFF = /^(?:false|no|off|0|)$/i;
 
-interface Ground {
+interface GitFolders {
   /** The repository's git folder. */
   readonly gitdir: string;
   readonly home: string;
@@ -209,7 +209,7 @@ interface Ground {
  * Doubts caused by git's configuration and by attributes outside the work tree. Conditional includes are always
  * included; their conditions are not evaluated.
  */
-function doubtsBySettings({ gitdir, home }: Ground): Doubts {
+function doubtsBySettings({ gitdir, home }: GitFolders): ConversionDoubts {
   const configHome = process.env["XDG_CONFIG_HOME"] ?? join(home, ".config");
   const waiting = [
     join(gitdir, "config"),

@@ -8,27 +8,28 @@ import type { Target } from "../../policy/check-address.ts";
 import { parseAddress } from "../../policy/addresses.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { asNetworkError } from "./network-error.ts";
+import { unlessAborted } from "../../protocol/pause.ts";
 
-/** All addresses of a name, as text. */
+/** Resolves a name to all of its addresses, as text. */
 type Resolver = (host: string) => Promise<readonly string[]>;
 
-/** Opens a connection to the first of these addresses that answers. */
+/** Connects to the first of these addresses that responds. */
 type Dial = (addresses: readonly string[], port: number) => Socket;
 
 export interface ConnectOptions {
   readonly signal: AbortSignal;
   readonly resolve?: Resolver | undefined;
-  /** Left out: the system's own way, whose outcome is held against the addresses. */
+  /** Default: the system's resolver, and the connected address is checked again. */
   readonly dial?: Dial | undefined;
-  /** The authority to trust instead of the system's. */
+  /** The certificate authority to trust instead of the system's. */
   readonly ca?: string | undefined;
 }
 
 const THIS_MACHINE = ["127.0.0.1", "::1"] as const;
 
 /**
- * A connection to an address that was judged, and to no other: the name is resolved once, every address it leads to is
- * looked at, and only these are tried. So what a name leads to a moment later does not matter. The caller ends it.
+ * A connection to a checked address only: the name is resolved once, all its addresses are checked, and only these are
+ * tried. So a later change of the name (DNS rebinding) has no effect. The caller closes it.
  */
 export async function connectChecked(target: Target, options: ConnectOptions): Promise<Socket> {
   const { signal, dial } = options;
@@ -46,16 +47,16 @@ export async function connectChecked(target: Target, options: ConnectOptions): P
   return socket;
 }
 
-/** Where the target leads to. Throws `NetworkDenied` where that is a place that is never reached. */
+/** The addresses of the target. Throws `NetworkDenied` if one of them is always blocked. */
 export async function checkAddresses(target: Target, options: ConnectOptions): Promise<readonly string[]> {
   const { signal, resolve = resolveBySystem } = options;
-  const addresses = await abortable(checkedAddresses(target, resolve), signal);
+  const addresses = await unlessAborted(checkedAddresses(target, resolve), signal);
   signal.throwIfAborted();
   return addresses;
 }
 
 function dialChecked(addresses: readonly string[], port: number): Socket {
-  // Not the name: nothing may look it up again.
+  // Not the name, which must not be resolved again.
   return connect({
     host: "checked.invalid",
     port,
@@ -65,7 +66,7 @@ function dialChecked(addresses: readonly string[], port: number): Socket {
   });
 }
 
-/** TLS over such a connection. The certificate has to be good for the host, whatever the environment says. */
+/** TLS over such a connection. The certificate must be valid for the host, whatever the environment says. */
 export async function secure(socket: Socket, target: Target, { signal, ca }: ConnectOptions): Promise<TLSSocket> {
   const secured = connectTls({
     socket,
@@ -82,10 +83,10 @@ export async function secure(socket: Socket, target: Target, { signal, ca }: Con
 
 async function checkedAddresses(target: Target, resolve: Resolver): Promise<readonly string[]> {
   if (target.address !== undefined) return [target.host];
-  // This name is not asked for: a resolver that answers it with another machine is wrong.
+  // This name is not resolved: a resolver that maps it to another machine is wrong.
   const addresses = target.host === "localhost" ? THIS_MACHINE : await resolveName(target, resolve);
   for (const address of addresses) {
-    // One closed address closes the name: a name that leads both outside and inside is a trick.
+    // One blocked address blocks the name: a name with both public and private addresses is an attack.
     const closed = judgeResolved(target, address);
     if (closed === undefined) continue;
     throw new ToolError("NetworkDenied", `Cannot reach "${target.host}": ${closed.reason}, which is always blocked`, {
@@ -128,7 +129,7 @@ function isOneOf(remote: string | undefined, addresses: readonly string[]): bool
 
 const EMPTY = new Uint8Array();
 
-/** Waits for the event; an error or the signal before it ends the socket. */
+/** Waits for the event. On an error or an abort before it, destroys the socket. */
 async function untilEvent(
   socket: Socket,
   event: "connect" | "secureConnect",
@@ -148,19 +149,6 @@ async function untilEvent(
     throw error;
   } finally {
     socket.off("error", onError).off("close", onClose).off(event, resolve);
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-/** A resolver cannot be called off; its answer is left behind. */
-async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
     signal.removeEventListener("abort", onAbort);
   }
 }

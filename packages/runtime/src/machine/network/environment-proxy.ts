@@ -3,17 +3,17 @@ import { ToolError } from "../../protocol/errors.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A proxy that the environment names. */
+/** A proxy from the environment. */
 export interface EnvironmentProxy {
-  /** With its user and password, where it has them. */
+  /** Including user and password, if any. */
   readonly url: URL;
-  /** For people: without them. */
+  /** For display: without user and password. */
   readonly shown: string;
-  /** The variable that names it. */
+  /** The variable that it comes from. */
   readonly variable: string;
 }
 
-/** The first that is set counts: lower case before upper case, as other programs do. */
+/** The first variable that is set wins: lower case before upper case, as in other programs. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   "http:": ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"],
   "https:": ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
@@ -22,8 +22,9 @@ const SUPPORTED: ReadonlySet<string> = new Set(["http:", "https:"]);
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 
 /**
- * The proxy for requests to an address, by `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; undefined where they go
- * out directly, as all to this machine do. Throws `InvalidArguments` on a proxy that cannot be used, without its password.
+ * The proxy for requests to an address, by `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Undefined for
+ * direct requests, such as all to this machine. Throws `InvalidArguments` for an unusable proxy, without naming its
+ * password.
  */
 export function proxyFor(target: URL, environment: Environment): EnvironmentProxy | undefined {
   const variable = VARIABLES[target.protocol]?.find((name) => (environment[name] ?? "").trim() !== "");
@@ -64,7 +65,7 @@ function hostOf({ hostname }: URL): string {
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
-// "All addresses", as local servers name theirs: a request to it stays on this machine.
+// The unspecified address, which local servers report as theirs: a request to it stays on this machine.
 LOOPBACK.addAddress("0.0.0.0", "ipv4");
 LOOPBACK.addAddress("::", "ipv6");
 
@@ -84,10 +85,13 @@ function isExcluded(target: URL, environment: Environment): boolean {
   return rules.some((rule) => rule !== "" && isMeant(rule, host, port));
 }
 
-/** `*`, `example.org` and `.example.org` (with all below them), `*.example.org`, `host:port`, an address, or `10.0.0.0/8`. */
+/**
+ * `*`, `example.org` and `.example.org` (with all subdomains), `*.example.org`, `host:port`, an address, or
+ * `10.0.0.0/8`.
+ */
 function isMeant(rule: string, host: string, port: string | undefined): boolean {
   if (rule === "*") return true;
-  // An IPv6 address has colons of its own, and a port only behind brackets.
+  // An IPv6 address contains colons, and has a port only after brackets.
   const isBracketed = rule.startsWith("[");
   const isWithPort = isBracketed ? rule.includes("]:") : rule.split(":").length === 2;
   const at = isWithPort ? rule.lastIndexOf(":") : rule.length;

@@ -75,7 +75,7 @@ function textOf({ body }: NetworkResponse): string {
   return Buffer.from(body).toString("utf8");
 }
 
-test("a request is made as asked, and its answer given with status, headers and body", async () => {
+test("a request is sent as specified, and its response returned with status, headers and body", async () => {
   const place = await serve((_request, response) => {
     response.writeHead(201, "Made", { "x-answer": "yes", "content-type": "text/plain" }).end("hello");
   });
@@ -102,12 +102,12 @@ test("a request is made as asked, and its answer given with status, headers and 
   ]);
 });
 
-test("an answer of any status is an answer", async () => {
+test("a response of any status is returned", async () => {
   const place = await serve((_request, response) => response.writeHead(503).end("later"));
   expect(await ask({ url: place.url }, { allow: [place.host] })).toMatchObject({ status: 503 });
 });
 
-test("nothing is connected to that the allowlist does not name", async () => {
+test("a host that is not on the allowlist is never contacted", async () => {
   const place = await serve((_request, response) => response.end("x"));
   for (const allow of [[], ["example.com"], ["127.0.0.1"], ["*"], [`127.0.0.1:${place.port + 1}`]]) {
     const error = await failureOf(ask({ url: place.url }, { allow }));
@@ -116,7 +116,7 @@ test("nothing is connected to that the allowlist does not name", async () => {
   expect(place.seen).toEqual([]);
 });
 
-test("a URL that makes no sense is the caller's mistake", async () => {
+test("an invalid URL is the caller's error", async () => {
   expect(await failureOf(ask({ url: "http://evil\0.example.com/" }, { allow: ["*"] }))).toMatchObject({
     code: "InvalidArguments",
     details: { field: "url" },
@@ -135,15 +135,18 @@ const CLOSED_ANSWERS = [
   ["not an address",                ["localhost"]],
 ] as const;
 
-test.each(CLOSED_ANSWERS)("a name that leads to %s is refused, and no address is told", async (_title, addresses) => {
-  const dial = vi.fn<() => Socket>();
-  const error = await failureOf(
-    ask({ url: "http://example.com/" }, { allow: ["example.com"], resolve: async () => addresses, dial }),
-  );
-  expect(error.code).toBe("NetworkDenied");
-  for (const address of addresses) expect(JSON.stringify([error.message, error.details])).not.toContain(address);
-  expect(dial).not.toHaveBeenCalled();
-});
+test.each(CLOSED_ANSWERS)(
+  "a name that resolves to %s is refused, and no address is revealed",
+  async (_title, addresses) => {
+    const dial = vi.fn<() => Socket>();
+    const error = await failureOf(
+      ask({ url: "http://example.com/" }, { allow: ["example.com"], resolve: async () => addresses, dial }),
+    );
+    expect(error.code).toBe("NetworkDenied");
+    for (const address of addresses) expect(JSON.stringify([error.message, error.details])).not.toContain(address);
+    expect(dial).not.toHaveBeenCalled();
+  },
+);
 
 /** A network in which names lead where a table says, and every public address is really the same machine. */
 function pretend(names: Readonly<Record<string, readonly string[]>>, port: number) {
@@ -152,7 +155,7 @@ function pretend(names: Readonly<Record<string, readonly string[]>>, port: numbe
   return { resolve, dial };
 }
 
-test("a name is looked up once, and connected to is what was checked, whatever it leads to a moment later", async () => {
+test("a name is resolved once, and the checked address is used, whatever it resolves to later", async () => {
   const place = await serve((_request, response) => response.end("public"));
   const { dial } = pretend({}, place.port);
   const resolve = vi
@@ -169,7 +172,7 @@ test("a name is looked up once, and connected to is what was checked, whatever i
   expect(dial).toHaveBeenCalledTimes(1);
 });
 
-test("localhost is this machine, and no resolver is asked", async () => {
+test("localhost is this machine, and is not resolved", async () => {
   const place = await serve((_request, response) => response.end("here"));
   const resolve = vi.fn(async () => ["93.184.215.14"]);
   const url = `http://localhost:${place.port}/`;
@@ -177,7 +180,7 @@ test("localhost is this machine, and no resolver is asked", async () => {
   expect(resolve).not.toHaveBeenCalled();
 });
 
-test("a redirect is followed, and each step is judged from the start", async () => {
+test("a redirect is followed, and each step is checked like a new request", async () => {
   const place = await serve(({ url }, response) => {
     if (url === "/") response.writeHead(302, { location: "/next" }).end();
     else response.end("there");
@@ -213,7 +216,7 @@ test.each(BAD_LOCATIONS)("a redirect %s is refused", async (_title, location) =>
   expect(place.seen.length).toBe(1);
 });
 
-test("the name of a redirect is looked up again, and refused if it now leads inside", async () => {
+test("the name of a redirect is resolved again, and refused if it now has a private address", async () => {
   const place = await serve((_request, response) => response.writeHead(302, { location: "/again" }).end());
   const { dial } = pretend({}, place.port);
   const resolve = vi
@@ -226,7 +229,7 @@ test("the name of a redirect is looked up again, and refused if it now leads ins
   expect(place.seen.length).toBe(1);
 });
 
-test("redirects without end are given up after five", async () => {
+test("endless redirects are given up on after five", async () => {
   const place = await serve(({ url }, response) => response.writeHead(302, { location: `${url}x` }).end());
   const error = await failureOf(ask({ url: place.url }, { allow: [place.host] }));
   expect(error).toMatchObject({
@@ -249,7 +252,7 @@ const METHODS = [
   [308, "PATCH",  "PATCH",  "data"],
 ] as const;
 
-test.each(METHODS)("after %d at the same origin a %s goes on as %s", async (status, method, then, body) => {
+test.each(METHODS)("after %d at the same origin a %s continues as %s", async (status, method, then, body) => {
   const place = await serve(({ url }, response) => {
     if (url === "/") response.writeHead(status, { location: "/next" }).end();
     else response.end();
@@ -261,7 +264,7 @@ test.each(METHODS)("after %d at the same origin a %s goes on as %s", async (stat
   expect(place.seen[1]?.headers["content-type"]).toBe(then === "GET" ? undefined : "text/x");
 });
 
-test("another origin gets neither credentials nor any header that may be one", async () => {
+test("another origin gets neither credentials nor any header that may contain them", async () => {
   const second = await serve((_request, response) => response.end("second"));
   const first = await serve((_request, response) => response.writeHead(302, { location: second.url }).end());
   const headers = {
@@ -300,14 +303,14 @@ test.each([
   expect(second.seen).toEqual([]);
 });
 
-test("after a POST, another origin is asked by GET without the body", async () => {
+test("after a POST, another origin gets a GET without the body", async () => {
   const second = await serve((_request, response) => response.end("second"));
   const first = await serve((_request, response) => response.writeHead(303, { location: second.url }).end());
   await ask({ url: first.url, method: "POST", body: "secret" }, { allow: [first.host, second.host] });
   expect(second.seen).toMatchObject([{ method: "GET", body: "" }]);
 });
 
-test("the proxy variables of the environment are not looked at", async () => {
+test("the proxy variables of the environment are ignored", async () => {
   const proxy = await serve((_request, response) => response.end("proxy"));
   const place = await serve((_request, response) => response.end("direct"));
   for (const name of ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY", "NODE_USE_ENV_PROXY"]) {
@@ -339,7 +342,7 @@ test.each(BAD_HEADERS)("headers with %s are refused, and nothing is sent", async
   expect(place.seen).toEqual([]);
 });
 
-test("cookies of an answer are counted and not shown", async () => {
+test("cookies of a response are counted and not shown", async () => {
   const place = await serve((_request, response) =>
     response.writeHead(200, { "set-cookie": ["session=abc123", "b=2"] }).end(),
   );
@@ -348,7 +351,7 @@ test("cookies of an answer are counted and not shown", async () => {
   expect(JSON.stringify(headers)).not.toContain("abc123");
 });
 
-test("a body over the limit is cut there, and the rest is not read", async () => {
+test("a body over the limit is truncated, and the rest is not read", async () => {
   const place = await serve((_request, response) => {
     response.writeHead(200);
     const more = (): void => {
@@ -378,7 +381,7 @@ const PACKED = [
   ["identity", Buffer.from(TEXT)],
 ] as const;
 
-test.each(PACKED)("a body packed as %s is unpacked", async (encoding, packed) => {
+test.each(PACKED)("a body compressed as %s is decompressed", async (encoding, packed) => {
   const place = await serve((_request, response) =>
     response.writeHead(200, { "content-encoding": encoding }).end(packed),
   );
@@ -387,7 +390,7 @@ test.each(PACKED)("a body packed as %s is unpacked", async (encoding, packed) =>
   expect(response).toMatchObject({ encoding: undefined, truncated: false });
 });
 
-test("a long packed body is unpacked as a whole, however it arrives", async () => {
+test("a long compressed body is decompressed completely, however it arrives", async () => {
   const long = randomBytes(3_000_000);
   const place = await serve((_request, response) =>
     response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(long)),
@@ -400,7 +403,7 @@ test.each([
   ["gzip", gzipSync],
   ["deflate", deflateSync],
   ["br", brotliCompressSync],
-] as const)("a bomb packed as %s stops at the limit", async (encoding, pack) => {
+] as const)("a decompression bomb in %s stops at the limit", async (encoding, pack) => {
   const bomb = pack(Buffer.alloc(50_000_000));
   const place = await serve((_request, response) =>
     response.writeHead(200, { "content-encoding": encoding }).end(bomb),
@@ -410,7 +413,7 @@ test.each([
   expect(response.body.length).toBe(5000);
 });
 
-test("packed data that unfolds to nothing does not go on for ever", async () => {
+test("compressed data without content ends", async () => {
   const place = await serve((_request, response) => {
     response.writeHead(200, { "content-encoding": "gzip" });
     const empty = Buffer.concat(Array.from({ length: 5000 }, () => gzipSync("")));
@@ -426,7 +429,7 @@ test("packed data that unfolds to nothing does not go on for ever", async () => 
 test.each([
   ["cut off", gzipSync(randomBytes(5000)).subarray(0, 3000)],
   ["not packed at all", Buffer.from("plain")],
-])("a body that is %s though it is said to be packed is an error", async (_title, body) => {
+])("a body that is %s although declared as compressed is an error", async (_title, body) => {
   const place = await serve((_request, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(body));
   const error = await failureOf(ask({ url: place.url }, { allow: [place.host] }));
   expect(error).toMatchObject({
@@ -442,20 +445,20 @@ test("a body in an encoding that was not requested is returned unchanged, with a
   expect(await ask({ url: place.url }, { allow: [place.host] })).toMatchObject({ encoding: "zstd" });
 });
 
-test("an answer to HEAD has no body, whatever its headers say", async () => {
+test("a response to HEAD has no body, whatever its headers say", async () => {
   const place = await serve((_request, response) =>
     response.writeHead(200, { "content-encoding": "gzip", "content-length": "9" }).end(),
   );
   expect((await ask({ url: place.url, method: "HEAD" }, { allow: [place.host] })).body.length).toBe(0);
 });
 
-test("a server that does not answer in time is a Timeout", async () => {
+test("a server that does not respond in time is a Timeout", async () => {
   const place = await serve(() => {});
   const error = await failureOf(ask({ url: place.url, timeout_ms: 50 }, { allow: [place.host] }));
   expect(error).toMatchObject({ code: "Timeout", details: { timeout_ms: 50 } });
 });
 
-test("a server that never ends its answer is a Timeout", async () => {
+test("a server that never ends its response is a Timeout", async () => {
   const place = await serve((_request, response) => response.write("a"));
   expect((await failureOf(ask({ url: place.url, timeout_ms: 100 }, { allow: [place.host] }))).code).toBe("Timeout");
 });
@@ -467,13 +470,13 @@ test("a resolver that never answers is a Timeout", async () => {
   );
 });
 
-test("the call's own signal ends a request with its own reason", async () => {
+test("the call's signal aborts a request with its reason", async () => {
   const stop = new AbortController();
   const place = await serve(() => stop.abort(new Error("enough")));
   await expect(ask({ url: place.url }, { allow: [place.host], signal: stop.signal })).rejects.toThrow("enough");
 });
 
-test("a connection is closed after the answer, and after half of one", async () => {
+test("a connection is closed after the response, even after a partial one", async () => {
   const open = new Set<Socket>();
   const server = createHttpServer((request, response) => {
     response.writeHead(200).write("x".repeat(100));
@@ -514,7 +517,7 @@ test.each(BAD_SERVERS)("a server that %s is an IOError that says so", async (_ti
   expect(error.message).toMatch(says);
 });
 
-test("a port on which nothing answers is an IOError that says so", async () => {
+test("a closed port is an IOError that says so", async () => {
   const place = await speaking(() => {});
   const server = createTcpServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -545,7 +548,7 @@ async function serveSecurely(name: string, answer: Answer): Promise<Place & { re
   return { ...(await listening(createHttpsServer({ key, cert }, listener), "https")), seen, ca: cert };
 }
 
-test("https is spoken with a server whose certificate is good for the name", async () => {
+test("https works with a server whose certificate is valid for the name", async () => {
   const place = await serveSecurely("example.com", (_request, response) => response.end("secure"));
   const options = {
     allow: ["example.com"],
@@ -556,7 +559,7 @@ test("https is spoken with a server whose certificate is good for the name", asy
   expect(textOf(await ask({ url: place.url }, { allow: [place.host], ca: place.ca }))).toBe("secure");
 });
 
-test("an untrusted certificate is refused, even where the environment says otherwise", async () => {
+test("an untrusted certificate is refused, even if the environment says otherwise", async () => {
   const place = await serveSecurely("example.com", (_request, response) => response.end("secure"));
   vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -565,7 +568,7 @@ test("an untrusted certificate is refused, even where the environment says other
   expect(place.seen).toEqual([]);
 });
 
-test("no connection is left after https, nor after a certificate that was refused", async () => {
+test("no connection stays open after https, nor after a refused certificate", async () => {
   const { key, cert } = makeCertificate("example.com");
   const open = new Set<Socket>();
   const server = createHttpsServer({ key, cert }, (_request, response) => response.end("secure"));
@@ -588,7 +591,7 @@ test("a certificate for another host is refused", async () => {
   expect(error).toMatchObject({ code: "IOError", message: expect.stringContaining("for another host") as unknown });
 });
 
-test("a server that speaks no TLS is an IOError that says so", async () => {
+test("a server without TLS is an IOError that says so", async () => {
   const plain = await serve((_request, response) => response.end("plain"));
   const error = await failureOf(ask({ url: `https://${plain.host}/` }, { allow: [plain.host] }));
   expect(error).toMatchObject({ code: "IOError", message: expect.stringContaining("TLS handshake failed") as unknown });

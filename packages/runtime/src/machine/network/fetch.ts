@@ -4,36 +4,36 @@ import type { NetworkRequest, NetworkResponse, ToolNetwork } from "../../contrac
 import { judgeAddress, showAddress } from "../../policy/check-address.ts";
 import type { Target } from "../../policy/check-address.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { connectByProxy, proxyHeaders } from "./by-proxy.ts";
+import { connectByProxy, proxyHeaders } from "./connect-by-proxy.ts";
 import { checkAddresses, connectChecked, secure } from "./connect.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { proxyFor } from "./environment-proxy.ts";
 import type { EnvironmentProxy } from "./environment-proxy.ts";
-import { checkHeaders, shownHeaders, withoutBody, withoutSecrets } from "./headers.ts";
+import { checkHeaders, shownHeaders, withoutBody, withoutSecrets } from "./request-headers.ts";
 import { asNetworkError } from "./network-error.ts";
 import { ACCEPTED_ENCODINGS, readBody } from "./read-body.ts";
-import { requestOver } from "./request-over.ts";
+import { sendRequest } from "./send-request.ts";
 
 interface NetworkOptions extends ConnectOptions {
-  /** The allowlist, as `judgeAddress` reads it. Empty: nothing is reached. */
+  /** The allowlist, as `judgeAddress` reads it. Empty: no host is reachable. */
   readonly allow: readonly string[];
-  /** Ends every request of this handle. */
+  /** Aborts every request of this handle. */
   readonly signal: AbortSignal;
-  /** Where proxies are named. Left out: none is used. */
+  /** The environment with proxy variables. Default: no proxy. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Called with every requested address, including redirect targets. */
-  readonly onRequest?: (asked: AskedAddress) => void;
+  readonly onRequest?: (requested: RequestedAddress) => void;
 }
 
-interface AskedAddress {
+interface RequestedAddress {
   readonly host: string;
   readonly port: number;
   readonly method: string;
 }
 
 /**
- * The network for one call. Connections are used once, certificates are always checked, nothing is kept between two
- * requests. A proxy of the environment is used for targets that were judged as without one.
+ * The network handle of one call. Each connection is used once, certificates are always verified, and no state is kept
+ * between requests. A proxy of the environment is used for targets that pass the same checks as without one.
  */
 export function createToolNetwork(options: NetworkOptions): ToolNetwork {
   return {
@@ -54,7 +54,7 @@ export function createToolNetwork(options: NetworkOptions): ToolNetwork {
 async function follow(request: NetworkRequest, options: NetworkOptions): Promise<NetworkResponse> {
   const { url, method, body, max_bytes } = request;
   const redirects: string[] = [];
-  let outgoing: Outgoing = {
+  let outgoing: PendingRequest = {
     target: judge(url, options.allow),
     method,
     headers: checkHeaders(request.headers),
@@ -64,20 +64,20 @@ async function follow(request: NetworkRequest, options: NetworkOptions): Promise
     const answer = await exchange(outgoing, { options, max_bytes });
     if ("response" in answer) return { ...answer.response, redirects };
     redirects.push(outgoing.target.href);
-    if (redirects.length > MOST_REDIRECTS) throw tooManyRedirects(url);
+    if (redirects.length > MAX_REDIRECTS) throw tooManyRedirects(url);
     const { location, status } = answer;
     outgoing = followRedirect(outgoing, { status, target: judge(location, options.allow, outgoing.target) });
   }
 }
 
-/** The address in the form that is connected to. A redirect is judged as if it had been asked for. */
+/** The normalized address to connect to. A redirect is checked like a request of the caller. */
 function judge(urlText: string, allow: readonly string[], from?: Target): Target {
   const verdict = judgeAddress(urlText, allow);
   if (verdict.effect === "ALLOW") return verdict.target;
   const shown = JSON.stringify(showAddress(urlText));
   const doing =
     from === undefined ? `Cannot request ${shown}` : `Cannot follow the redirect from "${from.host}" to ${shown}`;
-  // A bad redirect is the fault of the server, not of the arguments.
+  // A bad redirect is the server's fault, not that of the arguments.
   const code = from === undefined ? verdict.code : "NetworkDenied";
   throw new ToolError(
     code,
@@ -95,8 +95,8 @@ interface Exchange {
   readonly max_bytes: number;
 }
 
-/** One request on a connection of its own. */
-async function exchange(outgoing: Outgoing, { options, max_bytes }: Exchange): Promise<Answer> {
+/** One request on its own connection. */
+async function exchange(outgoing: PendingRequest, { options, max_bytes }: Exchange): Promise<Answer> {
   const { target, method } = outgoing;
   options.onRequest?.({ host: target.host, port: target.port, method });
   const proxy = proxyFor(new URL(target.href), options.environment ?? {});
@@ -131,24 +131,28 @@ async function openSocket(target: Target, options: ConnectOptions, proxy?: Envir
 }
 
 /**
- * The name is resolved here first, and refused where it leads to a private address, as without a proxy. The proxy resolves
- * it once more: what it reaches is up to it, so it has to be one that the user trusts with that.
+ * The name is resolved here first, and refused if it has a private address, as without a proxy. The proxy resolves it
+ * again and decides what it reaches, so the user must trust it with that.
  */
 async function throughProxy(target: Target, options: ConnectOptions, proxy: EnvironmentProxy): Promise<Socket> {
   await checkAddresses(target, options);
   return await connectByProxy(target, proxy, options.signal);
 }
 
-interface Sending {
+interface SendOptions {
   readonly signal: AbortSignal;
   readonly proxy: EnvironmentProxy | undefined;
 }
 
-async function send(outgoing: Outgoing, socket: Socket, { signal, proxy }: Sending): Promise<IncomingMessage> {
+async function send(
+  outgoing: PendingRequest,
+  socket: Socket,
+  { signal, proxy }: SendOptions,
+): Promise<IncomingMessage> {
   const { target, method, headers, body } = outgoing;
   const isPlainlyProxied = proxy !== undefined && target.scheme === "http";
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = requestOver(socket, target, {
+  const request = sendRequest(socket, target, {
     method,
     headers: {
       "user-agent": "autonous",
@@ -173,9 +177,9 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 function locationOf({ statusCode = 0, headers }: IncomingMessage, from: Target): string | undefined {
   if (!REDIRECTS.has(statusCode) || headers.location === undefined) return undefined;
-  // Headers come one character a byte; browsers read this one as UTF-8.
+  // Headers are decoded as one character per byte; browsers read this one as UTF-8.
   const text = Buffer.from(headers.location, "latin1").toString("utf8");
-  // What cannot be put together is judged, and refused, as it stands. A relative one takes no control characters along.
+  // An unparsable redirect is checked, and refused, as it is. A relative one must not contain control characters.
   return URL.canParse(text, from.href) && !hasControl(text) ? new URL(text, from.href).href : text;
 }
 
@@ -193,29 +197,29 @@ function timedOut({ url, timeout_ms }: NetworkRequest): ToolError {
 
 function tooManyRedirects(url: string): ToolError {
   const shown = JSON.stringify(showAddress(url));
-  return new ToolError("IOError", `Cannot request ${shown}: more than ${MOST_REDIRECTS} redirects`, {
+  return new ToolError("IOError", `Cannot request ${shown}: more than ${MAX_REDIRECTS} redirects`, {
     hint: "Request the final address directly.",
   });
 }
 
-/** A request on its way. */
-interface Outgoing {
+/** A request in progress. */
+interface PendingRequest {
   readonly target: Target;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
 }
 
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
-/** They ask for nothing but an answer, so they may be asked elsewhere. */
+/** Methods without side effects, which may be redirected anywhere. */
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
-/** The request that follows a redirect to an address that was judged. Throws `NetworkDenied` where none may. */
+/** The next request after a redirect to a checked address. Throws `NetworkDenied` if it must not be followed. */
 function followRedirect(
-  { target: from, method, headers, body }: Outgoing,
+  { target: from, method, headers, body }: PendingRequest,
   { status, target }: { readonly status: number; readonly target: Target },
-): Outgoing {
+): PendingRequest {
   if (from.scheme === "https" && target.scheme === "http") {
     throw refused(from, target, "it redirects from https to http, which is not encrypted");
   }
@@ -230,7 +234,7 @@ function followRedirect(
   return { ...next, headers: withoutSecrets(next.headers) };
 }
 
-/** As browsers do it: 303 asks for a GET, and after a POST so do 301 and 302. */
+/** As in browsers: 303 becomes a GET, and so do 301 and 302 after a POST. */
 function becomesGet(status: number, method: string): boolean {
   if (status === 303) return method !== "HEAD";
   return method === "POST" && (status === 301 || status === 302);

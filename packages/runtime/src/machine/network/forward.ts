@@ -3,24 +3,29 @@ import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import type { Target } from "../../policy/check-address.ts";
 import { asNetworkError } from "./network-error.ts";
-import { requestOver } from "./request-over.ts";
-import type { Counted } from "./tunnel.ts";
+import { sendRequest } from "./send-request.ts";
+import type { Duplex } from "node:stream";
 
-interface Forwarded {
+interface ForwardRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: Target;
   readonly upstream: Socket;
 }
 
-/** They speak of one connection; the next one has its own. */
+/** Hop-by-hop headers: they describe one connection and are not forwarded. */
 const HOP_BY_HOP = new Set("connection keep-alive te trailer transfer-encoding upgrade host http2-settings".split(" "));
 
-/** Sends a plain request on and its answer back. Nothing of either is kept. Throws `IOError` before the answer began. */
-export async function forward({ request, response, target, upstream }: Forwarded, idleMs: number): Promise<Counted> {
+/**
+ * Forwards a plain request and its response. Stores neither. Throws `IOError` if it fails before the response begins.
+ */
+export async function forward(
+  { request, response, target, upstream }: ForwardRequest,
+  idleMs: number,
+): Promise<TransferCounts> {
   upstream.setTimeout(idleMs, () => upstream.destroy());
-  upstream.on("error", () => {}); // told by the request
-  const outgoing = requestOver(upstream, target, {
+  upstream.on("error", () => {}); // reported by the request
+  const outgoing = sendRequest(upstream, target, {
     method: request.method ?? "GET",
     headers: { ...endToEnd(request.headers), ...framing(request.headers) },
   });
@@ -53,7 +58,45 @@ function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   );
 }
 
-/** A body goes on as it came: in chunks, or with its length among the other headers. */
+/** A body is forwarded as it came: in chunks, or with its length in the headers. */
 function framing(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" };
+}
+
+export interface TransferCounts {
+  readonly bytes_sent: number;
+  readonly bytes_received: number;
+}
+
+interface Ends {
+  readonly client: Duplex;
+  readonly upstream: Socket;
+  /** Bytes that the client sent after its request. */
+  readonly head: Buffer;
+}
+
+/** Forwards bytes in both directions until both ends are done, or one is gone. Never throws; closes both ends. */
+export async function tunnel({ client, upstream, head }: Ends, idleMs: number): Promise<TransferCounts> {
+  upstream.setTimeout(idleMs, () => upstream.destroy());
+  client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+  if (head.length > 0) upstream.write(head);
+  client.pipe(upstream);
+  upstream.pipe(client);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let open = 2;
+  for (const [end, other] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    end.on("error", () => end.destroy());
+    end.once("close", () => {
+      // Flush what is still buffered for the other end, unless this one was cut off; then close it: its peer is gone.
+      if (end.readableEnded) other.end(() => other.destroy());
+      else other.destroy();
+      if (--open === 0) resolve();
+    });
+  }
+  if (client.destroyed) upstream.destroy();
+  await promise;
+  return { bytes_sent: upstream.bytesWritten, bytes_received: upstream.bytesRead };
 }

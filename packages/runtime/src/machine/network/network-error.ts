@@ -1,7 +1,7 @@
 import type { Target } from "../../policy/check-address.ts";
 import { ToolError } from "../../protocol/errors.ts";
 
-interface Trouble {
+interface NetworkFailure {
   readonly why: string;
   readonly hint: string;
 }
@@ -10,7 +10,7 @@ const TRY_AGAIN = "Retry later, or check that the server is running.";
 const CERTIFICATE = "The server cannot be trusted; use another address.";
 
 // oxfmt-ignore
-const TROUBLES: Readonly<Record<string, Trouble>> = {
+const FAILURES: Readonly<Record<string, NetworkFailure>> = {
   ENOTFOUND:     { why: "host not found",                             hint: "Check the spelling of the host name." },
   ENODATA:       { why: "host not found",                             hint: "Check the spelling of the host name." },
   EAI_AGAIN:     { why: "the DNS lookup failed temporarily",          hint: TRY_AGAIN },
@@ -34,11 +34,11 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 
 const UNKNOWN_HINT = "Check the address and retry.";
 
-/** What went wrong on the way, in our words. The system's own message is not passed on: it names resolved addresses. */
+/** Converts a connection error. The system's own message is not passed on: it names resolved addresses. */
 export function asNetworkError(error: unknown, { host, port }: Pick<Target, "host" | "port">): ToolError {
   if (error instanceof ToolError) return error;
   const code = codeOf(error);
-  const { why, hint } = TROUBLES[code] ?? { why: describeCode(code), hint: UNKNOWN_HINT };
+  const { why, hint } = FAILURES[code] ?? { why: describeCode(code), hint: UNKNOWN_HINT };
   return new ToolError(
     "IOError",
     `Cannot reach "${host}" on port ${port}: ${why}`,
@@ -48,7 +48,7 @@ export function asNetworkError(error: unknown, { host, port }: Pick<Target, "hos
 }
 
 function codeOf(error: unknown): string {
-  // Several addresses were tried: the last one's trouble stands for all.
+  // Several addresses were tried: reports the error of the last one.
   if (error instanceof AggregateError) return codeOf(error.errors.at(-1));
   return (error as NodeJS.ErrnoException | undefined)?.code ?? "unknown";
 }

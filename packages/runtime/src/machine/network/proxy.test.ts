@@ -102,7 +102,7 @@ async function connectThrough(socketPath: string, authority: string): Promise<{ 
   return { socket, head };
 }
 
-test("a plain request goes to a host on the list, without what was meant for the proxy", async () => {
+test("a plain request goes to a host on the list, without the headers for the proxy", async () => {
   let seen: IncomingHttpHeaders = {};
   const port = await serve((request, response) => {
     seen = request.headers;
@@ -203,7 +203,7 @@ test("a tunnel passes bytes both ways, and is reported when it ends", async () =
   });
 });
 
-test("a tunnel goes to the address that was checked, by the name's first answer", async () => {
+test("a tunnel goes to the checked address, from the first resolution of the name", async () => {
   const port = await serveEcho();
   const dial = vi.fn((_addresses: readonly string[], _port: number) => connect({ host: "127.0.0.1", port }));
   const lookup = vi
@@ -217,7 +217,7 @@ test("a tunnel goes to the address that was checked, by the name's first answer"
   expect(again.head).toMatch(/^HTTP\/1\.1 403 /);
 });
 
-test("what a client sends right behind its CONNECT arrives", async () => {
+test("bytes that a client sends right after its CONNECT arrive", async () => {
   const port = await serveEcho();
   const { path } = await start({ allow: [`127.0.0.1:${port}`] });
   const socket = connect(path);
@@ -225,7 +225,7 @@ test("what a client sends right behind its CONNECT arrives", async () => {
   expect(await heard(socket)).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\nearly$/);
 });
 
-test("a server that goes away ends the tunnel, and a client that goes away ends the server's side", async () => {
+test("a server that disconnects ends the tunnel, and a client that disconnects ends the server's side", async () => {
   const ends = new Set<Socket>();
   const port = await listening(
     createTcpServer((socket) => void ends.add(socket.on("error", () => {}).once("close", () => ends.delete(socket)))),
@@ -240,7 +240,7 @@ test("a server that goes away ends the tunnel, and a client that goes away ends 
   await vi.waitFor(() => expect(told.length).toBe(2));
 });
 
-test("a connection without a word is ended", async () => {
+test("an idle connection is closed", async () => {
   const port = await serveEcho();
   const { path, told } = await start({ allow: [`127.0.0.1:${port}`], idle_ms: 50 });
   const { socket } = await connectThrough(path, `127.0.0.1:${port}`);
@@ -256,7 +256,7 @@ test("more connections than the limit are refused", async () => {
   expect(await say(path)).toBe("");
 });
 
-test("a half answer of a server does not look whole to the client", async () => {
+test("a partial response of a server does not look complete to the client", async () => {
   const port = await serve((_request, response) => {
     response.writeHead(200, { "content-length": "100" }).write("half", () => response.destroy());
   });
@@ -264,7 +264,7 @@ test("a half answer of a server does not look whole to the client", async () => 
   await expect(get(path, `http://127.0.0.1:${port}/`)).rejects.toThrow();
 });
 
-test("a server that does not speak HTTP is a bad gateway", async () => {
+test("a server that does not respond with HTTP is a bad gateway", async () => {
   const port = await listening(
     createTcpServer(
       (socket) =>
@@ -284,7 +284,7 @@ test("input that is not an HTTP request gets status 400", async () => {
   expect(await say(path, "nonsense\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test("an upgrade is not served", async () => {
+test("an upgrade is refused", async () => {
   const { path } = await start();
   const asked = "GET http://example.com/ HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
   expect(await say(path, asked)).toMatch(/^HTTP\/1\.1 501 /);
@@ -316,7 +316,7 @@ test("closing does not wait for a server that reads nothing", async () => {
   expect(told.length).toBe(1);
 });
 
-test("the signal ends it as closing does", async () => {
+test("the signal has the same effect as closing", async () => {
   const stop = new AbortController();
   const { proxy, path } = await start({ signal: stop.signal });
   stop.abort();

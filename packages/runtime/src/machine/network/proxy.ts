@@ -9,73 +9,72 @@ import { ToolError } from "../../protocol/errors.ts";
 import { connectChecked } from "./connect.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { forward } from "./forward.ts";
-import { MOST_HEADER_BYTES } from "./request-over.ts";
-import { tunnel } from "./tunnel.ts";
+import { MAX_HEADER_BYTES } from "./send-request.ts";
+import { tunnel } from "./forward.ts";
 
-/** One connection that a command asked for, told when it is over or was refused. */
+/** One connection of a command, reported when it ended or was refused. */
 export interface ProxiedConnection {
   readonly host: string;
   readonly port: number;
   /** "CONNECT", or the method of a plain request. */
   readonly method: string;
-  /** By the allowlist and the addresses; it may have failed all the same. */
+  /** Whether the allowlist and the address checks admitted it. It may have failed anyway. */
   readonly allowed: boolean;
-  /** Why not, or what went wrong. */
+  /** Why it was refused or failed. */
   readonly reason?: string;
   readonly bytes_sent: number;
   readonly bytes_received: number;
 }
 
 interface ProxyOptions extends ConnectOptions {
-  /** Where it listens. Nothing may be there; it is removed on close. */
+  /** The path of its socket. It must not exist, and is removed on close. */
   readonly socket_path: string;
   readonly allow: readonly string[];
-  /** For the record. Must not throw. */
+  /** Called for each connection, to record it. Must not throw. */
   readonly onConnection: (connection: ProxiedConnection) => void;
-  /** At once; more are refused. */
+  /** Maximum number of connections; more are refused. */
   readonly max_connections?: number;
-  /** Without a byte in either direction. */
+  /** Idle timeout, for both directions. */
   readonly idle_ms?: number;
-  /** To look the name up and connect. */
+  /** Timeout for resolving and connecting. */
   readonly connect_ms?: number;
-  /** Of the socket's file. */
+  /** File mode of the socket. */
   readonly mode?: number;
 }
 
 export interface NetworkProxy {
-  /** Ends every connection. Resolves when nothing is left, however often it is called. */
+  /** Closes every connection. Resolves when all are closed. Can be called repeatedly. */
   close(): Promise<void>;
 }
 
-const MOST_CONNECTIONS = 64;
+const MAX_CONNECTIONS = 64;
 const IDLE_MS = 120_000;
 const CONNECT_MS = 20_000;
 
-/** What handling a connection needs. */
+/** What is needed to handle a connection. */
 interface ProxyParts {
   readonly options: ProxyOptions;
   readonly idleMs: number;
-  /** Both ends of everything, until it is closed. */
+  /** The sockets of all open connections. */
   readonly sockets: Set<Socket>;
 }
 
 /**
- * The way out for commands that have no network of their own: an HTTP proxy on a Unix socket. A request goes where
- * `judgeAddress` lets it, to an address that was checked, or gets a 403 that says why. What goes through a tunnel is
- * not looked into: inside TLS a client may name another host to the server it was let through to. Ended by `signal`
- * too.
+ * Network access for commands without a network of their own: an HTTP proxy on a Unix socket. A request that
+ * `judgeAddress` admits is sent to a checked address; others get a 403 with the reason. The content of tunnels is not
+ * inspected: inside TLS a client may name another host to the server. `signal` closes it too.
  */
 export async function startProxy(options: ProxyOptions): Promise<NetworkProxy> {
   options.signal.throwIfAborted();
   const parts: ProxyParts = { options, idleMs: options.idle_ms ?? IDLE_MS, sockets: new Set() };
   const work = new Set<Promise<void>>();
   const server = createServer({
-    maxHeaderSize: MOST_HEADER_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: 20_000,
     requestTimeout: 0,
     keepAliveTimeout: 5000,
   });
-  server.maxConnections = options.max_connections ?? MOST_CONNECTIONS;
+  server.maxConnections = options.max_connections ?? MAX_CONNECTIONS;
   serve(server, parts, (each) => {
     const done = each.finally(() => work.delete(done));
     work.add(done);
@@ -97,7 +96,7 @@ export async function startProxy(options: ProxyOptions): Promise<NetworkProxy> {
 function serve(server: Server, parts: ProxyParts, track: (work: Promise<void>) => void): void {
   server.on("connection", (socket) => {
     keep(socket, parts);
-    socket.on("error", () => {}); // a command that went away: "close" follows
+    socket.on("error", () => {}); // the command disconnected
     socket.setTimeout(parts.idleMs, () => socket.destroy());
   });
   server.on("request", (request, response) => track(serveRequest(request, response, parts)));
@@ -129,19 +128,19 @@ async function listen(server: Server, { socket_path, mode = 0o600 }: ProxyOption
   }
 }
 
-/** `GET http://host/path`: the only form of a plain request that a proxy gets. */
+/** `GET http://host/path`: the form of plain requests to a proxy. */
 async function serveRequest(request: IncomingMessage, response: ServerResponse, parts: ProxyParts): Promise<void> {
   const { url = "", method = "" } = request;
-  const asked = { method, urlText: url };
+  const requested = { method, urlText: url };
   try {
     if (!/^http:\/\//i.test(url)) throw malformed("only requests for http://… and CONNECT are served");
     const target = judge(url, parts);
     const upstream = await connectFor(target, request.socket, parts);
-    const counted = await forward({ request, response, target, upstream }, parts.idleMs);
-    tell(parts, { ...asked, target }, { allowed: true, ...counted });
+    const counts = await forward({ request, response, target, upstream }, parts.idleMs);
+    reportConnection(parts, { ...requested, target }, { allowed: true, ...counts });
   } catch (error) {
     const { status, reason } = refusalOf(error);
-    tell(parts, asked, { allowed: status === 502, reason });
+    reportConnection(parts, requested, { allowed: status === 502, reason });
     if (response.headersSent) response.destroy();
     else
       response
@@ -150,28 +149,28 @@ async function serveRequest(request: IncomingMessage, response: ServerResponse, 
   }
 }
 
-interface Tunnelling {
+interface TunnelRequest {
   readonly request: IncomingMessage;
   readonly client: Duplex;
   readonly head: Buffer;
 }
 
-/** A host and a port, as CONNECT has it: nothing in it that a URL would take for something else. */
+/** A host and a port, as in CONNECT, without characters that a URL would interpret otherwise. */
 const AUTHORITY = /^(?:[^\s\u0000-\u001f\u007f/\\@?#:[\]%]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
 
-async function serveTunnel({ request, client, head }: Tunnelling, parts: ProxyParts): Promise<void> {
+async function serveTunnel({ request, client, head }: TunnelRequest, parts: ProxyParts): Promise<void> {
   const { url = "" } = request;
-  const asked = { method: "CONNECT", urlText: `https://${url}/` };
-  client.on("error", () => {}); // told by "close"
+  const requested = { method: "CONNECT", urlText: `https://${url}/` };
+  client.on("error", () => {}); // reported by "close"
   try {
     if (!AUTHORITY.test(url)) throw malformed("CONNECT takes a host and a port, such as example.com:443");
-    const target = judge(asked.urlText, parts);
+    const target = judge(requested.urlText, parts);
     const upstream = await connectFor(target, client, parts);
-    const counted = await tunnel({ client, upstream, head }, parts.idleMs);
-    tell(parts, { ...asked, target }, { allowed: true, ...counted });
+    const counts = await tunnel({ client, upstream, head }, parts.idleMs);
+    reportConnection(parts, { ...requested, target }, { allowed: true, ...counts });
   } catch (error) {
     const { status, reason } = refusalOf(error);
-    tell(parts, asked, { allowed: status === 502, reason });
+    reportConnection(parts, requested, { allowed: status === 502, reason });
     answer(client, STATUS_LINES[status], reason);
   }
 }
@@ -182,7 +181,7 @@ function judge(urlText: string, { options }: ProxyParts): Target {
   throw new ToolError(verdict.code, `Cannot reach ${JSON.stringify(showAddress(urlText))}: ${verdict.reason}`);
 }
 
-/** A client that goes away meanwhile takes the attempt with it. */
+/** Aborts the attempt when the client disconnects. */
 async function connectFor(target: Target, client: Duplex, parts: ProxyParts): Promise<Socket> {
   const { options } = parts;
   const gone = new AbortController();
@@ -225,7 +224,7 @@ function answer(client: Duplex, status: string, reason: string): void {
   client.end(`${lines.join("\r\n")}\r\nConnection: close\r\n\r\n${body}`, () => client.destroy());
 }
 
-interface Asked {
+interface RequestedAddress {
   readonly method: string;
   readonly urlText: string;
   readonly target?: Target;
@@ -235,12 +234,16 @@ type Outcome = Partial<Pick<ProxiedConnection, "reason" | "bytes_sent" | "bytes_
   readonly allowed: boolean;
 };
 
-function tell({ options }: ProxyParts, { method, urlText, target }: Asked, outcome: Outcome): void {
+function reportConnection(
+  { options }: ProxyParts,
+  { method, urlText, target }: RequestedAddress,
+  outcome: Outcome,
+): void {
   const { host, port } = target ?? placeOf(urlText);
   options.onConnection({ host, port, method, bytes_sent: 0, bytes_received: 0, ...outcome });
 }
 
-/** For the record: what was asked for, also where it makes no sense. */
+/** For the record: the requested address, even if it is invalid. */
 function placeOf(urlText: string): { readonly host: string; readonly port: number } {
   const url = URL.canParse(urlText) ? new URL(urlText) : undefined;
   if (url === undefined) return { host: urlText.slice(0, 200), port: 0 };

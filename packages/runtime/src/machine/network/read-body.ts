@@ -5,7 +5,7 @@ import { ToolError } from "../../protocol/errors.ts";
 
 interface Body {
   readonly body: Buffer;
-  /** Set where the body is still encoded. */
+  /** Set if the body is still encoded. */
   readonly encoding: string | undefined;
   readonly truncated: boolean;
 }
@@ -14,20 +14,20 @@ interface Body {
 const DECODERS: Readonly<Record<string, (first: number) => Transform>> = {
   gzip:     () => createGunzip(),
   "x-gzip": () => createGunzip(),
-  // Some servers leave the wrapper out that the name asks for.
+  // Some servers omit the zlib wrapper that this encoding requires.
   deflate:  (first) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw()),
   br:       () => createBrotliDecompress(),
 };
 
-/** What requests ask for; others come only from servers that do not listen. */
+/** The encodings that requests accept; some servers ignore this. */
 export const ACCEPTED_ENCODINGS = "gzip, deflate, br";
 
-/** Compressed text is shorter than plain. So much more than the limit is still believed, then reading stops. */
+/** Compressed text is usually shorter than plain text. Reading stops this far above the limit. */
 const OVERHEAD_BYTES = 65_536;
 
 /**
- * The body up to a limit, decompressed. No more than a few chunks beyond the limit is ever held or unpacked, however
- * much a small answer would unfold to. The rest is not read.
+ * The decompressed body, up to a limit. Only a few chunks beyond the limit are ever decompressed, whatever the
+ * compression ratio. The rest is not read.
  */
 export async function readBody(message: IncomingMessage, limit: number): Promise<Body> {
   const coding = message.headers["content-encoding"]?.trim().toLowerCase() ?? "";
@@ -53,10 +53,10 @@ async function* decoded(
 ): AsyncGenerator<Buffer> {
   const source = (message as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   const first = await source.next();
-  if (first.done === true) return; // an empty body is empty, however it is said to be packed
+  if (first.done === true) return; // an empty body needs no decoding
   const decoder = make(first.value[0] ?? 0);
   const feeding = feed(decoder, first.value, { source, limit });
-  feeding.catch(() => {}); // told below
+  feeding.catch(() => {}); // reported below
   try {
     yield* decoder as AsyncIterable<Buffer>;
     await feeding;
@@ -73,13 +73,13 @@ interface Feed {
   readonly limit: number;
 }
 
-/** No faster than the decoder takes it: what is unpacked is held back until it is asked for. */
+/** Feeds the decoder only as fast as its output is read. */
 async function feed(decoder: Transform, first: Buffer, { source, limit }: Feed): Promise<void> {
   let wire = 0;
   try {
     for (let chunk: Buffer | undefined = first; chunk !== undefined;) {
       wire += chunk.length;
-      // Packed data that unfolds to nothing would go on for ever without reaching the limit.
+      // Compressed data without content would never reach the limit.
       if (wire > limit + OVERHEAD_BYTES) throw badEncoding(undefined);
       if (!decoder.write(chunk)) await drained(decoder);
       if (decoder.destroyed) return;

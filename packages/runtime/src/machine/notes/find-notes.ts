@@ -52,10 +52,10 @@ interface Candidate {
   readonly imported?: { readonly word: string; readonly by: string };
 }
 
-type Found = Omit<ProjectNote, "truncated"> & Pick<NoteFile, "isCut">;
+type FoundNote = Omit<ProjectNote, "truncated"> & Pick<NoteFile, "isCut">;
 
 interface Collection {
-  readonly notes: Found[];
+  readonly notes: FoundNote[];
   readonly skipped: SkippedNote[];
   /** Real paths, so that a file reached by two names is read once. */
   readonly seen: Set<string>;
@@ -115,7 +115,7 @@ function take(candidate: Candidate, collection: Collection, options: NotesOption
   return true;
 }
 
-interface Taking {
+interface ImportParts {
   readonly collection: Collection;
   readonly options: NotesOptions;
   readonly skip: (why: string) => false;
@@ -125,7 +125,7 @@ function takeImports(
   { text }: NoteFile,
   candidate: Candidate,
   shown: string,
-  { collection, options, skip }: Taking,
+  { collection, options, skip }: ImportParts,
 ): void {
   const { path, owner, hops } = candidate;
   const imports = findImports(text);
@@ -166,7 +166,7 @@ function showPath(path: string, owner: NoteStanding, { home, cwd }: NotesOptions
 }
 
 /** Long files are truncated at the end of a line, so that every file gets a share of the limit. */
-function fitAll(notes: readonly Found[]): readonly ProjectNote[] {
+function fitAll(notes: readonly FoundNote[]): readonly ProjectNote[] {
   const shares = shareOut(
     notes.map(({ text }) => Buffer.byteLength(text)),
     NOTES_BYTES,

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
 import { kindOf, openHandle, procPath, realPathOf } from "../system/handle.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 
 /** Why the file at this real path is withheld from the model, as a clause. */
 export type JudgeNote = (real: string) => string | undefined;

@@ -3,7 +3,7 @@ import { closeSync, constants, mkdirSync, openSync, unlinkSync, writeSync } from
 import { join } from "node:path";
 import { procPath } from "../system/handle.ts";
 
-/** A file with no name, to hand to a child as a descriptor. The caller closes it. */
+/** A file without a name, passed to a child as a descriptor. The caller closes it. */
 export function anonymousFile(folder: string, content: Uint8Array): number {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, `.${randomUUID()}`);
@@ -18,7 +18,7 @@ export function anonymousFile(folder: string, content: Uint8Array): number {
   return fd;
 }
 
-/** The same file with a position of its own, from the start, for reading. The caller closes it. */
+/** The same file with its own position, from the start, for reading. The caller closes it. */
 export function reopen(fd: number): number {
   return openSync(procPath(fd), constants.O_RDONLY);
 }

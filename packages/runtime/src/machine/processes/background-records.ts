@@ -5,7 +5,7 @@ import { ToolError } from "../../protocol/errors.ts";
 import { lifeOf } from "../system/process-owner.ts";
 import { NotAFileError, readOwnText } from "../../own-files/read-own-file.ts";
 
-/** What is kept of a background command on the disk. */
+/** The stored record of a background command. */
 export interface BackgroundRecord extends BackgroundFacts {
   /** The process that started it. */
   readonly owner: string;
@@ -13,7 +13,7 @@ export interface BackgroundRecord extends BackgroundFacts {
 
 const ID = /^bg_[0-9a-z]+$/;
 
-/** How many that have ended are kept, with their logs. */
+/** Number of ended commands whose records and logs are retained. */
 const KEPT = 50;
 
 export function backgroundFolder(state_dir: string): string {
@@ -88,7 +88,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** Makes room: the oldest of those that have ended go, with their logs. Gives the ones that went. */
+/** Removes the oldest ended commands with their logs. Returns the removed IDs. */
 export function dropOld(folder: string): readonly string[] {
   const ended = readRecords(folder).filter(({ state }) => state !== "running");
   const names = readdirSync(folder);

@@ -9,18 +9,19 @@ import { keepCommand } from "./keeper.ts";
 import type { Launch } from "./launch.ts";
 import { PrivateMemory } from "./memory-use.ts";
 import { killMarked, MARK, markedProcesses, newMark, markValue, ranAlone } from "./marks.ts";
-import type { Marked } from "./marks.ts";
+import type { MarkedCommand } from "./marks.ts";
 import { isAlive, sessionOf, signalProcess, treeOf } from "./process-tree.ts";
 import { StartComplaint } from "./start-complaint.ts";
 import { watch } from "./watchdog.ts";
+import { pause } from "../../protocol/pause.ts";
 
-/** From asking the processes to end to ending them. */
+/** Grace period between SIGTERM and SIGKILL. */
 const GRACE_MS = 1_000;
-/** From the end of the first process to giving up on the rest of the output, and on the end of the others. */
+/** After the first process ended: how long to wait for the rest of the output, and for the other processes. */
 const DRAIN_MS = 500;
 const GONE_MS = 900;
-const MOST_SIGNALLED = 10_000;
-/** Between two looks for processes that left both the tree and the session: it takes reading every environment. */
+const MAX_SIGNALLED = 10_000;
+/** Interval of the search for processes that left both the tree and the session: it reads every environment. */
 const FAR_MS = 1_000;
 const COMPLAINT_LENGTH = 500;
 
@@ -41,15 +42,15 @@ export interface ChildEnd {
 export interface Child {
   readonly pid: number;
   readonly launch: Launch;
-  /** Resolves when nothing of the command is left. Throws `SandboxUnavailable` where it was never begun. */
+  /** Resolves when all processes of the command are gone. Throws `SandboxUnavailable` if it never started. */
   readonly ended: Promise<ChildEnd>;
-  /** Asks all of its processes to end and then makes them, which is done at the latest 2 s later. Not after its end. */
+  /** Sends SIGTERM to all of its processes, then SIGKILL at most 2 s later. Not after it has ended. */
   stop(): void;
 }
 
 /**
- * Starts a command in a session of its own. A child that it leaves behind neither keeps it from ending nor outlives it:
- * in a sandbox the kernel ends it with the first process, without one it is found by its mark.
+ * Starts a command in its own session. A leftover child neither keeps the command running nor outlives it: in a sandbox
+ * the kernel kills it with the first process, without one it is found by its mark.
  */
 export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildOptions): Child {
   const mark = newMark(call_id);
@@ -57,7 +58,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   const { pid } = child;
   if (pid === undefined) return { pid: 0, launch, ended: failedStart(child).finally(release), stop() {} };
   launch.started?.(pid);
-  const marked: Marked = { mark, pid, began: performance.now() };
+  const marked: MarkedCommand = { mark, pid, began: performance.now() };
   const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(marked, { launch, cutLifeline });
   let limit_reached: LimitReached | undefined;
   let unprotected: string | undefined;
@@ -82,7 +83,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
       errors.release();
       return { ...exitOf(raw, launch), ...(limit_reached && { limit_reached }), ...(unprotected && { unprotected }) };
     } finally {
-      isStopping = true; // its number may be another process's from now on
+      isStopping = true; // the pid may be reused from now on
       stopWatching();
       stopGuarding?.();
       clearTimeout(grace);
@@ -104,7 +105,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   };
 }
 
-/** Passes on what the command prints, less what the sandbox says where it does not start. */
+/** Forwards the output, except for the sandbox's own errors if it does not start. */
 function passOutputs(
   outputs: Spawned["outputs"],
   { launch, onOutput }: Pick<ChildOptions, "onOutput"> & { readonly launch: Launch },
@@ -113,7 +114,7 @@ function passOutputs(
   const errors = new StartComplaint((piece) => onOutput("stderr", piece));
   if (launch.sandbox === "none") errors.release();
   outputs.stdout?.on("data", (piece: Buffer) => {
-    errors.release(); // a sandbox says nothing there
+    errors.release(); // the sandbox program does not write to stdout
     onOutput("stdout", piece);
   });
   outputs.stderr?.on("data", (piece: Buffer) => {
@@ -126,17 +127,17 @@ function passOutputs(
 interface Spawned {
   readonly child: ChildProcess;
   readonly outputs: Readonly<Record<OutputStream, Readable | null>>;
-  /** A command that has not begun then never begins. */
+  /** Prevents a command that has not started yet from ever starting. */
   cutLifeline(): void;
-  /** Gives back what was opened for it. */
+  /** Closes what was opened for it. */
   release(): void;
 }
 
 function spawnChild(launch: Launch, mark: string): Spawned {
   const { program, args, cwd, environment, descriptors } = launch;
   const pipes = [launch.pipes.take(), launch.pipes.take()] as const;
-  const given = descriptors.map((each) => (each === "lifeline" ? ("pipe" as const) : each));
-  const stdio: StdioOptions = ["ignore", ...pipes.map((pipe) => pipe?.writer ?? ("pipe" as const)), ...given];
+  const childEnds = descriptors.map((each) => (each === "lifeline" ? ("pipe" as const) : each));
+  const stdio: StdioOptions = ["ignore", ...pipes.map((pipe) => pipe?.writer ?? ("pipe" as const)), ...childEnds];
   let lifeline: ChildProcess["stdio"][3];
   let dismiss: (() => void) | undefined;
   const cutLifeline = (): void => void lifeline?.destroy();
@@ -147,10 +148,10 @@ function spawnChild(launch: Launch, mark: string): Spawned {
     launch.close();
   };
   try {
-    dismiss = keepCommand(launch.bash); // before there is anything to end
+    dismiss = keepCommand(launch.bash); // before any process exists
     const child = spawn(program, args, { cwd, env: { ...environment, [MARK]: mark }, stdio, detached: true });
     lifeline = descriptors.includes("lifeline") ? child.stdio[3 + descriptors.indexOf("lifeline")] : undefined;
-    lifeline?.on("error", () => {}); // the other end is gone, which is all it tells
+    lifeline?.on("error", () => {}); // the other end is closed, which is its only signal
     const [stdout, stderr] = [pipes[0]?.output ?? child.stdout, pipes[1]?.output ?? child.stderr];
     return { child, outputs: { stdout, stderr }, cutLifeline, release };
   } catch (error) {
@@ -180,19 +181,19 @@ function cannotStart(complaint: string): ToolError {
   );
 }
 
-/** The processes of a command, to be signalled together. */
+/** The processes of a command, signalled together. */
 interface Tree {
-  /** All of them, or at least more than `most`. */
+  /** All of them, or at least one more than `most`. */
   members(most: number): readonly number[];
   freeze(): void;
   thaw(): void;
   terminate(): void;
   kill(): void;
-  /** Whether none is left. Those that are get killed. */
+  /** Whether all are gone. Kills those that are not. */
   isGone(): boolean;
 }
 
-function bareTree(marked: Marked): Tree {
+function bareTree(marked: MarkedCommand): Tree {
   const kill = (): boolean => {
     signalProcess(-marked.pid, "SIGKILL");
     return killMarked(marked);
@@ -220,9 +221,12 @@ function bareTree(marked: Marked): Tree {
   };
 }
 
-function sandboxTree(marked: Marked, { launch, cutLifeline }: Pick<Spawned, "cutLifeline"> & { launch: Launch }): Tree {
+function sandboxTree(
+  marked: MarkedCommand,
+  { launch, cutLifeline }: Pick<Spawned, "cutLifeline"> & { launch: Launch },
+): Tree {
   const kill = (): void => {
-    cutLifeline(); // first: what is not yet tied to the processes below does not begin
+    cutLifeline(); // first: processes that are not yet tied to the ones below do not start then
     const inner = launch.inner();
     if (inner !== undefined) signalProcess(inner, "SIGKILL");
     signalProcess(marked.pid, "SIGKILL");
@@ -232,19 +236,19 @@ function sandboxTree(marked: Marked, { launch, cutLifeline }: Pick<Spawned, "cut
       const inner = launch.inner();
       return inner === undefined ? [] : treeOf(inner, most);
     },
-    // All that it made hangs below its first process, so a part of it is enough to see what it is.
+    // All its processes are below its first one, so a part of the tree is enough to recognize it.
     freeze() {},
     thaw() {},
     terminate() {
       const inner = launch.inner();
       if (inner === undefined) return kill();
-      // The first process inside is the sandbox program's own: it ends when the others have.
-      for (const each of treeOf(inner, MOST_SIGNALLED).slice(1)) signalProcess(each, "SIGTERM");
+      // The first process inside is the sandbox program's own: it exits after the others.
+      for (const each of treeOf(inner, MAX_SIGNALLED).slice(1)) signalProcess(each, "SIGTERM");
     },
     kill,
     isGone() {
       const inner = launch.inner();
-      // Killed before it could say which one that is: it may be there all the same, and would wait forever.
+      // Killed before it could report its pid: it may exist anyway, and would wait forever.
       if (inner === undefined) return ranAlone(marked) || killMarked(marked);
       if (!isAlive(inner)) return true;
       signalProcess(inner, "SIGKILL");
@@ -258,15 +262,15 @@ interface RawEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The end of the first process, then of the rest, then of the output: each waited for only so long. */
+/** Waits for the first process, then for the others, then for the output, each with a time limit. */
 async function endOf(child: ChildProcess, outputs: readonly (Readable | null)[], tree: Tree): Promise<RawEnd> {
   const closed = Promise.all(outputs.map(async (output) => await closeOf(output)));
   const end = await new Promise<RawEnd>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
   const until = performance.now() + GONE_MS;
   tree.isGone();
-  await Promise.race([closed, pause(DRAIN_MS)]);
+  await Promise.race([closed, pause(DRAIN_MS, { unref: true })]);
   for (let wait_ms = 1; !tree.isGone() && performance.now() < until; wait_ms = Math.min(2 * wait_ms, 50)) {
-    await pause(wait_ms);
+    await pause(wait_ms, { unref: true });
   }
   for (const output of outputs) output?.destroy();
   return end;
@@ -275,20 +279,16 @@ async function endOf(child: ChildProcess, outputs: readonly (Readable | null)[],
 async function closeOf(output: Readable | null): Promise<void> {
   await new Promise<void>((resolve) => {
     if (output === null) resolve();
-    else output.once("close", resolve).once("error", () => resolve()); // what was read by then is all there is
+    else output.once("close", resolve).once("error", () => resolve()); // the output that was read by then is complete
   });
 }
 
-async function pause(ms: number): Promise<void> {
-  await new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
-}
-
-/** A sandbox tells a signal as shells do, by a number above 128. */
+/** A sandbox reports a signal as shells do, as a status above 128. */
 function exitOf({ code, signal }: RawEnd, launch: Launch): ChildEnd {
   if (signal !== null) return { exit_code: 128 + constants.signals[signal], signal };
   const exit_code = code ?? 0;
-  const told = launch.sandbox === "none" ? undefined : SIGNALS.get(exit_code - 128);
-  return { exit_code, signal: told ?? null };
+  const reported = launch.sandbox === "none" ? undefined : SIGNALS.get(exit_code - 128);
+  return { exit_code, signal: reported ?? null };
 }
 
 const SIGNALS: ReadonlyMap<number, string> = new Map(

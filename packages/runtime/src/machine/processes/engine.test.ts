@@ -12,7 +12,7 @@ async function textOf({ output }: Engine): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-test("an engine gets an environment of its own, nothing to read, and says how it ended", async () => {
+test("an engine gets an empty environment and no input, and reports how it ended", async () => {
   const engine = start("/bin/sh", ["-c", "/usr/bin/env; cat; echo trouble >&2; exit 3"]);
   const lines = (await textOf(engine)).trimEnd().split("\n");
   expect(lines).toContain("LC_ALL=C.UTF-8");
@@ -31,7 +31,7 @@ test("an engine with endless output waits while its output is not read, and is g
   expect((await engine.ended).code).not.toBe(0); // killed, or ended because its output was closed
 });
 
-test("an engine ends when its signal does, and none is started after that", async () => {
+test("an engine ends when its signal is aborted, and none starts after that", async () => {
   const stop = new AbortController();
   const engine = start("/bin/sleep", ["1000"], stop.signal);
   stop.abort(new Error("enough"));
@@ -40,13 +40,13 @@ test("an engine ends when its signal does, and none is started after that", asyn
   expect(() => start("/bin/sleep", ["1000"], stop.signal)).toThrow("enough");
 });
 
-test("complaints without end are cut", async () => {
+test("endless error output is truncated", async () => {
   const engine = start("/bin/sh", ["-c", "head -c 1000000 /dev/zero >&2"]);
   expect(await textOf(engine)).toBe("");
   expect((await engine.ended).stderr).toHaveLength(65_536);
 });
 
-test("a program that cannot be started is told as IOError", async () => {
+test("a program that cannot be started is reported as IOError", async () => {
   const engine = start("/nowhere/rg", []);
   expect(await textOf(engine)).toBe("");
   await expect(engine.ended).rejects.toMatchObject({ code: "IOError" });

@@ -4,41 +4,44 @@ import { ToolError } from "../../protocol/errors.ts";
 import { readdirSync, readFileSync } from "node:fs";
 
 export interface EngineCall {
-  /** Absolute. */
+  /** Absolute path. */
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** A descriptor to read from. Default: nothing. */
+  /** The descriptor of standard input. Default: empty input. */
   readonly stdin?: number;
-  /** Asked while it waits or grows and says nothing: why it will not get any further, if that is so. It is ended then. */
+  /**
+   * Called while the engine is stuck or grows without output. Returns the reason if it cannot make progress; the engine
+   * is then killed.
+   */
   readonly findObstacle?: () => Promise<Error | undefined>;
   readonly signal: AbortSignal;
 }
 
 export interface EngineEnd {
-  /** Null where it was ended by a signal. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly signal: string | null;
-  /** The beginning of what it complained about. */
+  /** The first bytes of standard error. */
   readonly stderr: string;
 }
 
 export interface Engine {
   /** Its output, in chunks. The engine waits while the caller does not read. */
   readonly output: AsyncIterable<Buffer>;
-  /** Resolves when nothing of it is left. Throws `IOError` where it could not be started. */
+  /** Resolves when it is gone. Throws `IOError` if it could not be started. */
   readonly ended: Promise<EngineEnd>;
-  /** Ends it for sure and waits until it is gone. Never throws. */
+  /** Kills it and waits until it is gone. Never throws. */
   stop(): Promise<void>;
 }
 
-/** Nothing of ours gets to it: no configuration, no secret, and no folder to look for other programs in. */
+/** An empty environment: no configuration, no secrets, and no PATH for other programs. */
 const ENVIRONMENT = { LC_ALL: "C.UTF-8", HOME: "/nonexistent", XDG_CONFIG_HOME: "/nonexistent" };
 const STDERR_BYTES = 65_536;
 
 /**
- * Starts a search program. It is one process: none of the arguments that we use makes these programs start others, so
- * ending it leaves nothing. It stays in our process group, so that Ctrl-C in a terminal ends it too.
+ * Starts a search program. It is one process: none of our arguments makes it start others, so killing it leaves nothing
+ * behind. It stays in our process group, so that Ctrl-C in a terminal ends it too.
  */
 export function startEngine({ program, args, cwd, stdin, signal, findObstacle }: EngineCall): Engine {
   signal.throwIfAborted();
@@ -80,11 +83,11 @@ function startFailed(error: unknown): ToolError {
 }
 
 async function* outputOf({ stdout }: ChildProcess): AsyncGenerator<Buffer> {
-  if (stdout === null) return; // it could not be started, which `ended` tells
+  if (stdout === null) return; // it could not be started: `ended` reports that
   try {
     for await (const piece of stdout) yield piece as Buffer;
   } catch (error) {
-    // It was stopped while it spoke; why is told by `ended` or by the signal.
+    // It was killed while it wrote; `ended` or the signal reports why.
     if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
   }
 }
@@ -100,21 +103,21 @@ async function endOf(child: ChildProcess): Promise<EngineEnd> {
   });
 }
 
-/** Between two looks at a running engine. */
+/** Polling interval for a running engine. */
 const LOOK_MS = 250;
-/** A search of text in one large file may need this much; more is looked into, as often as it doubles. */
+/** A search in one large file may need this much memory; more is examined, each time it doubles. */
 const MUCH_MEMORY_PAGES = (256 << 20) / 4096;
-/** At which looks at an engine that stands still a reason is searched for: soon, and again in case it came later. */
+/** The polls at which an idle engine is examined: early, and again in case the cause appeared later. */
 const isTimeToFind = (looks: number): boolean => looks === 2 || (looks > 0 && looks % 40 === 0);
 
 interface ObstacleWatch {
-  /** Throws the reason for which the engine was ended, if there is one. */
+  /** Throws the reason if the engine was killed for one. */
   throwIfFound(): void;
 }
 
 /**
- * Looks at an engine while it runs. Where it stands still without output, or takes much memory, `find` looks for a
- * reason, and the engine is ended if there is one. It is paused meanwhile, so that its memory does not grow.
+ * Polls a running engine. If it is idle without output, or uses much memory, `find` determines why, and the engine is
+ * killed if there is a reason. It is suspended meanwhile, so that its memory does not grow.
  */
 function watchForObstacles(child: ChildProcess, find: () => Promise<Error | undefined>): ObstacleWatch {
   let found: Error | undefined;
@@ -153,14 +156,14 @@ function watchForObstacles(child: ChildProcess, find: () => Promise<Error | unde
 }
 
 interface Usage {
-  /** Whether every thread sleeps: one that waits for a processor or a disk does not. */
+  /** Whether every thread sleeps: one that waits for a CPU or a disk does not. */
   readonly isAsleep: boolean;
-  /** In ticks of the clock. */
+  /** In clock ticks. */
   readonly cpu: number;
   readonly pages: number;
 }
 
-/** Idle threads wake up now and then: up to this many ticks (10 ms each) between two looks count as idle. */
+/** Idle threads wake up sometimes: up to this many ticks (10 ms each) between two polls count as idle. */
 const IDLE_TICKS = 8;
 
 /** An engine also waits while its output is unread. */
@@ -168,7 +171,7 @@ function isStill({ stdout }: ChildProcess, before: Usage | undefined, { isAsleep
   return before !== undefined && isAsleep && cpu - before.cpu <= IDLE_TICKS && stdout?.readableLength === 0;
 }
 
-/** Of all its threads. Undefined once it is gone. */
+/** The CPU time of all its threads. Undefined once it is gone. */
 function usageOf({ pid }: ChildProcess): Usage | undefined {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -181,7 +184,7 @@ function usageOf({ pid }: ChildProcess): Usage | undefined {
   }
 }
 
-/** From the third on, the state: those before it are the number and the name, which may hold anything. */
+/** Fields from the third one (the state) on: the name before it may contain any characters. */
 function fieldsOf(path: string): readonly string[] {
   const stat = readFileSync(path, "latin1");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -18,7 +18,7 @@ test("a command gets the usual variables and nothing else", () => {
   });
 });
 
-test("a person's own language is left as it is, but for messages, by which hints are found", () => {
+test("the user's locale is kept, except for messages, which hints rely on", () => {
   const own = { LANG: "de_DE.UTF-8", LANGUAGE: "de:fr", PATH: "/bin" };
   expect(commandEnvironment(own, { pass: [] }).variables).toEqual({
     PATH: "/bin",
@@ -32,7 +32,7 @@ test("a person's own language is left as it is, but for messages, by which hints
 const SECRETS = ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "API_KEY", "NPM_AUTH", "SSH_KEY", "TOKEN", "my_secret", "LC_SECRET"];
 
 for (const name of SECRETS) {
-  test(`${name} passes only where it is named`, () => {
+  test(`${name} passes only if it is listed`, () => {
     const own = { [name]: "value", PATH: "/bin" };
 
     expect(commandEnvironment(own, { pass: [] }).variables).not.toHaveProperty(name);
@@ -41,7 +41,7 @@ for (const name of SECRETS) {
   });
 }
 
-test("what changes the program that starts a command waits until the command is inside", () => {
+test("variables that affect the starting program are set only inside", () => {
   const environment = commandEnvironment(
     { LD_PRELOAD: "x.so", BASH_ENV: "x.sh" },
     { pass: ["LD_PRELOAD", "BASH_ENV"] },
@@ -51,7 +51,7 @@ test("what changes the program that starts a command waits until the command is 
   expect(environment.variables).toEqual({ PATH: expect.any(String), LC_CTYPE: "C.UTF-8" });
 });
 
-test("in a sandbox the home is a private one, and tools of the real home are still found", async () => {
+test("in a sandbox the home is private, and tools of the real home are still found", async () => {
   const { path, make } = await scratchFolder();
   await make({ ".gitconfig": "", ".rustup/": "" });
   const { variables } = commandEnvironment({ HOME: path, TMPDIR: "/var/tmp" }, { pass: [], sandbox_home: "/tmp/home" });

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isSecretVariable } from "../../redact/secret-variables.ts";
 
-/** What a command gets of our own environment. Everything else has to be named one by one. */
+/** The variables of our own environment that a command gets. All others must be listed explicitly. */
 // oxfmt-ignore
 const PASSED = [
   "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "COLORTERM", "NO_COLOR", "TZ", "TMPDIR", "CI",
@@ -10,16 +10,16 @@ const PASSED = [
 ] as const;
 const PASSED_BEGINNING = "LC_";
 
-/** No name that a shell could take for one. */
+/** A name that is valid in a shell. */
 const USABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** They change what the programs do that we ourselves start, so they wait until a command is inside. */
+/** They affect programs that we start ourselves, so they are set only inside, for the command. */
 const FOR_THE_LOADER = /^(?:LD_|GLIBC_TUNABLES$|MALLOC_)/;
-/** How we start bash and find its processes again. */
+/** Variables that we use ourselves, to start bash and to find its processes. */
 const OURS = new Set(["BASH_ENV", "ENV", "AUTONOUS_CALL"]);
 
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** Where tools of the person's own home are, for commands whose home is another: read-only there, as all of it. */
+/** Tool locations in the user's home, for commands with another home: mounted read-only, like all of it. */
 // oxfmt-ignore
 const IN_REAL_HOME = [
   { name: "RUSTUP_HOME",             path: ".rustup" },
@@ -39,9 +39,9 @@ const IN_REAL_HOME = [
 ] as const;
 
 export interface EnvironmentOptions {
-  /** Names that pass although they are not on the list, even where they look like a secret's. */
+  /** Names that pass although they are not listed, even if they look like those of secrets. */
   readonly pass: readonly string[];
-  /** The home inside the sandbox; left out where there is none. */
+  /** The home folder inside the sandbox. Undefined without a sandbox. */
   readonly sandbox_home?: string;
 }
 
@@ -57,7 +57,7 @@ export function commandEnvironment(
   { pass, sandbox_home }: EnvironmentOptions,
 ): CommandEnvironment {
   const named = new Set(pass);
-  // Without a language of the person's own, UTF-8 and no more: LANG would have each program read a dozen files.
+  // Without a locale of the user, set only UTF-8: LANG would make each program read a dozen files.
   const letters = own["LANG"] === undefined ? { LC_CTYPE: "C.UTF-8" } : {};
   const variables: Record<string, string> = { PATH: DEFAULT_PATH, ...letters, ...inEnglish(own) };
   const inside_only: Record<string, string> = {};
@@ -71,8 +71,8 @@ export function commandEnvironment(
 }
 
 /**
- * Messages are in English, whatever the person's language is: what a command ran into is told by them (`bash`, RUN_INTO).
- * All else of the language stays: letters, dates, order.
+ * Messages are in English in any locale, because errors are recognized by their text (`bash`, RUN_INTO). The rest of
+ * the locale stays: character set, dates, sorting.
  */
 function inEnglish(own: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return ["LANG", "LC_ALL", "LC_MESSAGES"].some((name) => own[name] !== undefined) ? { LANGUAGE: "en" } : {};
@@ -84,7 +84,7 @@ function isPassed(name: string): boolean {
   return name.startsWith(PASSED_BEGINNING) || (PASSED as readonly string[]).includes(name);
 }
 
-/** The real home is read-only in there, and programs keep caches and settings at home. */
+/** The real home is read-only inside, and programs write caches and settings to their home. */
 function inSandbox(realHome: string | undefined, home: string): Record<string, string> {
   const tools = IN_REAL_HOME.filter(({ path }) => realHome !== undefined && existsSync(join(realHome, path)));
   return {

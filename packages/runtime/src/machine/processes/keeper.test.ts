@@ -43,7 +43,7 @@ async function start(run: string): Promise<Child> {
 const keepersOf = (pid = 0): number[] =>
   childrenOf(pid).filter((each) => isAlive(each) && wordsOf(each).includes("autonous-keeper"));
 
-test("a runtime that is killed leaves nothing, also where the kernel ends nothing with it", async () => {
+test("a killed runtime leaves no process, even where the kernel kills none with it", async () => {
   const [word, other] = [marker(), marker()];
   const killed = await program([half(word), half(word)]);
   const untouched = await program([half(other)]);
@@ -62,7 +62,7 @@ test("a runtime that is killed leaves nothing, also where the kernel ends nothin
   await vi.waitFor(() => expect(processesWith(other)).toEqual([]), SOON);
 });
 
-test("a program that has nothing more to do ends, and its keeper with it", async () => {
+test("a program that is done exits, and its keeper with it", async () => {
   const { path } = await scratchFolder();
   const seen = join(path, "seen");
   const ending = await program([`until [ -e ${seen} ]; do sleep 0.01; done`]);
@@ -76,7 +76,7 @@ test("a program that has nothing more to do ends, and its keeper with it", async
   await vi.waitFor(() => expect(keepers.filter(isAlive)).toEqual([]), SOON);
 });
 
-test("a keeper that is killed is replaced with the next command, and there is only one", async () => {
+test("a killed keeper is replaced at the next command, and there is only one", async () => {
   const run = async (): Promise<void> => {
     await expect((await start("true")).ended).rejects.toMatchObject({ code: "SandboxUnavailable" });
   };
@@ -94,7 +94,7 @@ test("a keeper that is killed is replaced with the next command, and there is on
   expect(keepersOf(process.pid)).not.toContain(first);
 });
 
-test("a sandbox that is stopped before it has said which its first process is leaves nothing", async () => {
+test("a sandbox that is killed before it reports its first process leaves nothing", async () => {
   const word = marker();
   const child = await start(half(word));
   await vi.waitFor(() => expect(processesWith(`sleep\0${word}`).length).toBe(2), SOON);
@@ -105,7 +105,7 @@ test("a sandbox that is stopped before it has said which its first process is le
   expect(processesWith(word).filter((pid) => isAlive(Number(pid)))).toEqual([]);
 });
 
-test("a runtime that has no command any more has no keeper either", async () => {
+test("a runtime without a running command has no keeper", async () => {
   await expect((await start("true")).ended).rejects.toMatchObject({ code: "SandboxUnavailable" });
 
   await vi.waitFor(() => expect(keepersOf(process.pid)).toEqual([]), SOON);

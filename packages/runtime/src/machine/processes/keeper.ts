@@ -5,18 +5,18 @@ import { ownProcess } from "../system/process-owner.ts";
 import { MARK } from "./marks.ts";
 
 /**
- * Waits for a line, which says that no commands are left, or for the end of its standard input, whose other end
- * only the runtime has: then it ends whatever carries a mark of that runtime, and looks again, because they may have made
- * others meanwhile. It calls no program.
+ * Waits for a line, which means that no commands run, or for the end of its standard input, whose other end only the
+ * runtime holds. Then it kills every process that carries a mark of that runtime, repeatedly, because they may have
+ * started others meanwhile. It starts no program.
  */
 const SCRIPT = [
-  "trap '' HUP INT TERM", // sent to all of a service that is asked to stop: others may take a while to
+  "trap '' HUP INT TERM", // sent to the whole service when it is stopped: other processes may need more time to
   "for fd in /proc/$$/fd/*; do fd=${fd##*/}; ((fd > 2)) && exec {fd}>&-; done",
   "read -r && exit 0",
   "for ((round = 0; round < 50; round++)); do",
   "  found=",
   "  for folder in /proc/[1-9]*; do",
-  '    text=; IFS= read -r -N 4194304 text <"$folder/environ"', // without the zeros between its entries
+  '    text=; IFS= read -r -N 4194304 text <"$folder/environ"', // without the NUL bytes between
   `    [[ $text == *"${MARK}="*"@$1"* ]] && found=1 && kill -KILL "\${folder#/proc/}"`,
   "  done",
   "  [[ -n $found ]] || exit 0",
@@ -24,23 +24,23 @@ const SCRIPT = [
   "done",
 ].join("\n");
 
-/** It stays for the next command for so long: to start one takes as long as a tenth of a command in the sandbox. */
+/** It stays this long for the next command: starting one costs a tenth of a sandboxed command. */
 const LINGER_MS = 5_000;
 
 interface Keeper {
-  /** How many commands there are. */
+  /** Number of running commands. */
   commands: number;
   linger: NodeJS.Timeout | undefined;
-  /** Says that there are none. */
+  /** Reports that no command runs. */
   dismiss(): void;
 }
 
 let current: Keeper | undefined;
 
 /**
- * While there are commands, a process watches over them that outlives this one by a moment and ends what they left: those
- * without a sandbox, and what a bubblewrap leaves that was killed while it started the process inside, which then waits
- * for it forever. The kernel ends all others with us. Call the result when the command has ended.
+ * While commands run, a separate process watches this one, outlives it for a moment, and kills leftover processes:
+ * those without a sandbox, and those of a bubblewrap that was killed while it started its first process, which would
+ * wait forever. The kernel kills all others with us. Call the result when the command has ended.
  */
 export function keepCommand(bash: string): () => void {
   const keeper = (current ??= startKeeper(bash));
@@ -67,7 +67,7 @@ function startKeeper(bash: string): Keeper {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true, // Ctrl-C in a terminal ends our process group, not the keeper
   });
-  const lifeline = child.stdin as Socket | undefined; // there is none where we have no descriptor left
+  const lifeline = child.stdin as Socket | undefined; // undefined if no descriptor was left
   const forget = (): void => {
     clearTimeout(keeper.linger);
     if (current === keeper) current = undefined; // the next command gets another one
@@ -79,7 +79,7 @@ function startKeeper(bash: string): Keeper {
   const keeper: Keeper = { commands: 0, linger: undefined, dismiss };
   child.once("error", forget).once("exit", forget);
   child.unref();
-  lifeline?.on("error", () => {}); // it is gone, which `exit` tells
+  lifeline?.on("error", () => {}); // it is gone: `exit` reports that
   lifeline?.unref();
   return keeper;
 }

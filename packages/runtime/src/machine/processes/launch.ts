@@ -9,7 +9,9 @@ import type { PipePool } from "./output-pipes.ts";
 import { prologueText } from "./prologue.ts";
 import type { PrologueFacts } from "./prologue.ts";
 
-/** A channel whose other end only this process has: it ends when the process does, or when the command is killed. */
+/**
+ * A channel whose other end only this process holds: it closes when this process exits, or when the command is killed.
+ */
 type Lifeline = "lifeline";
 
 /** A command ready to be started, sandboxed or not. */
@@ -18,46 +20,49 @@ export interface Launch {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Where bash is. */
+  /** Path of bash. */
   readonly bash: string;
-  /** What the child gets as its descriptors 3 and up. */
+  /** The child's descriptors from 3 on. */
   readonly descriptors: readonly (number | Lifeline)[];
-  /** What its output comes through. */
+  /** The pipes of its output. */
   readonly pipes: PipePool;
   readonly sandbox: string;
-  /** Parts of the roots that were too many to look through for what the sandbox has to close. */
+  /** Parts of the roots that are too large to be searched for places to protect. */
   readonly left_out: number;
-  /** Whether a folder of packages is read-only because this program loads what is in it. */
+  /** Whether a package folder is read-only because this program loads code from it. */
   readonly packages_closed?: boolean;
-  /** Folders that are private inside, and in memory: what is in their files counts as the command's memory. */
+  /** Private in-memory folders of the sandbox: their content counts as memory of the command. */
   readonly memory_folders: readonly string[];
-  /** Told its first process as soon as there is one. */
+  /** Receives the first process as soon as it exists. */
   started?(pid: number): void;
-  /** Calls back when a protected file is exposed to the command, because another process replaced it. */
+  /** Calls back if a protected file becomes exposed to the command because another process replaced it. */
   guard?(onOpened: (path: string) => void): () => void;
-  /** The first process inside the sandbox, whose end ends all others; undefined without one, and until it is there. */
+  /**
+   * The first process inside the sandbox, which ends all others when it exits. Undefined without a sandbox, and until
+   * it exists.
+   */
   inner(): number | undefined;
-  /** Asked when it has ended: whether the command itself was ever begun. */
+  /** After the end: whether the command itself ever started. */
   wasBegun(): boolean;
   /** Closes what was opened for it. */
   close(): void;
 }
 
-/** Where the runtime keeps small files for its children. */
+/** Folder for small files that the runtime passes to its children. */
 export function handoverFolder(state_dir: string): string {
   return join(state_dir, "sandbox");
 }
 
-/** How bash is started. `fd` is the descriptor that has the prologue. */
+/** Arguments of bash. `fd` is the descriptor of the prologue. */
 export function bashArguments(run: Command["run"]): readonly string[] {
   const start = ["--noprofile", "--norc", "-c"];
   return typeof run === "string" ? [...start, run] : [...start, 'exec "$@"', "bash", ...run];
 }
 
-/** Each workspace has one or two at a time. The last one is in use until its command is spawned, at once. */
-const MOST_PROLOGUES = 8;
+/** Each workspace has one or two at a time. The latest one is used immediately. */
+const MAX_PROLOGUES = 8;
 
-/** Prologues by the descriptor that they are handed over as and what they start, each made once. */
+/** A cache of prologues, by their descriptor and content. */
 export class Prologues {
   readonly #options: { readonly limits: CommandLimits; readonly folder: string };
   readonly #files = new Map<string, number>();
@@ -74,7 +79,7 @@ export class Prologues {
     const file = anonymousFile(folder, Buffer.from(prologueText(limits, facts)));
     this.#files.set(key, file);
     for (const [oldest, old] of this.#files) {
-      if (this.#files.size <= MOST_PROLOGUES) break;
+      if (this.#files.size <= MAX_PROLOGUES) break;
       this.#files.delete(oldest);
       closeSync(old);
     }
@@ -87,7 +92,7 @@ export class Prologues {
   }
 }
 
-/** Opens a folder that was judged, and makes sure that it still is the one. The caller closes it. */
+/** Opens a checked folder and verifies that it is still the same. The caller closes it. */
 export function openJudged(folder: string): number {
   let fd: number;
   try {
@@ -111,7 +116,7 @@ export interface BareOptions {
   readonly pipes: PipePool;
 }
 
-/** Without a sandbox: the command may do whatever this user may. */
+/** Without a sandbox: the command has all permissions of this user. */
 export function bareLaunch(
   { run, cwd, environment: own }: Command,
   { bash, environment, prologues, pipes }: BareOptions,
@@ -120,7 +125,7 @@ export function bareLaunch(
   return {
     program: bash,
     args: bashArguments(run),
-    // By the number of this process: in the child, descriptors are moved before it changes its folder.
+    // By our pid: in the child, descriptors are moved before it changes its folder.
     cwd: `/proc/${process.pid}/fd/${folder}`,
     environment: { ...environment, ...own, BASH_ENV: "/dev/fd/3" },
     bash,

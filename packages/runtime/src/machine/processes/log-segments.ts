@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** A part of a log: the file `<id>.<start>.log` has the bytes of the output from `start` on, as they were printed. */
+/** A segment of a log: the file `<id>.<start>.log` contains the output from position `start` on. */
 interface Segment {
   readonly path: string;
   readonly start: number;
@@ -19,7 +19,7 @@ interface Segment {
 
 const NEW = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Writes an output of any length, of which the last part stays: at least half of the limit, at most all of it. */
+/** Writes output of any length and retains its end: at least half of the limit, at most all of it. */
 export class LogWriter {
   readonly #options: { readonly folder: string; readonly id: string; readonly limit_bytes: number };
   #fd: number;
@@ -32,7 +32,7 @@ export class LogWriter {
     this.#fd = this.#open(0);
   }
 
-  /** Whether the disk took no more: nothing was written after that. */
+  /** Whether writing failed: nothing was written after that. */
   get isCut(): boolean {
     return this.#isCut;
   }
@@ -42,7 +42,7 @@ export class LogWriter {
     try {
       this.#write(piece);
     } catch {
-      this.#isCut = true; // told with the command's end: it did nothing wrong itself
+      this.#isCut = true; // reported with the command's outcome; not the command's fault
     }
   }
 
@@ -60,7 +60,7 @@ export class LogWriter {
     closeSync(this.#fd);
   }
 
-  /** Instead, where there is nothing to write: leaves no file. */
+  /** Removes the file instead if it is empty. */
   discard(): void {
     const { folder, id } = this.#options;
     this.close();
@@ -88,7 +88,7 @@ export interface LogPart {
   readonly position: number;
 }
 
-/** Reads a limited number of bytes of a log from a position on; the writer may be gone. */
+/** Reads a limited number of bytes of a log from a position on. The writer may be gone. */
 export function readLog(
   { folder, id }: { readonly folder: string; readonly id: string },
   { position, limit_bytes }: { readonly position: number; readonly limit_bytes: number },
@@ -104,7 +104,7 @@ export function readLog(
     parts.push(part);
     at += part.length;
   }
-  // A position after the end is one of another log: it stays where it was, and what comes is not taken for older.
+  // A position beyond the end belongs to another log: keep it, so that later output is not taken for older.
   return { output: Buffer.concat(parts), skipped: first - position, position: at };
 }
 
@@ -120,7 +120,7 @@ function readPart(path: string, offset: number, length: number): Buffer {
   }
 }
 
-/** How far a log reaches. */
+/** The end position of a log. */
 export function logEnd(folder: string, id: string): number {
   const last = segmentsOf(folder, id).at(-1);
   return last === undefined ? 0 : last.start + statSync(last.path).size;

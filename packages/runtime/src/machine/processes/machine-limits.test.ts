@@ -21,12 +21,12 @@ test.each(MACHINES)(
   },
 );
 
-test("this machine has memory, processors and a disk", () => {
+test("this machine has memory, CPUs and a disk", () => {
   const { memory_bytes, processors, disk_bytes } = machineFacts();
   expect(Math.min(memory_bytes, processors, disk_bytes)).toBeGreaterThan(0);
 });
 
-test("what is given counts, and the machine's limits for the rest", () => {
+test("configured limits apply, and the machine's limits for the rest", () => {
   expect(limitsFor({ processes: 20 })).toEqual({ ...machineLimits(), processes: 20 });
 });
 
@@ -36,6 +36,6 @@ const WRONG = [
   { processes: 20.5 }, { file_bytes: 0 }, { open_files: 3 }, { open_files: "many" as never }, { processes: undefined as never },
 ];
 
-test.each(WRONG)("a limit that no command can live with is refused: %o", (given) => {
+test.each(WRONG)("a limit too low for any command is refused: %o", (given) => {
   expect(() => limitsFor(given)).toThrow(/"command_limits\.\w+" has to be a whole number of at least \d+, not /);
 });

@@ -5,16 +5,16 @@ import { ToolError } from "../../protocol/errors.ts";
 
 const MEBIBYTE = 1_048_576;
 
-/** What a machine has, as far as the limits of a command depend on it. */
+/** The machine's resources that determine the limits of commands. */
 export interface MachineFacts {
-  /** Of the machine, or of the container that this process is in, whichever is less. */
+  /** Of the machine or of this process's container, whichever is less. */
   readonly memory_bytes: number;
   readonly processors: number;
-  /** Of the file system that this process works in. */
+  /** Of the file system of the current folder. */
   readonly disk_bytes: number;
 }
 
-/** Memory and processors that this process may use. */
+/** Memory and CPUs that this process may use. */
 export function machineFacts(): MachineFacts {
   const container = process.constrainedMemory();
   const memory = totalmem();
@@ -30,7 +30,7 @@ function diskBytes(): number {
     const { blocks, bsize } = statfsSync(".");
     return blocks * bsize;
   } catch {
-    return Number.MAX_SAFE_INTEGER; // the working folder is gone: no bound by it
+    return Number.MAX_SAFE_INTEGER; // the current folder is gone: it sets no limit
   }
 }
 
@@ -46,7 +46,7 @@ export function machineLimits(facts: MachineFacts = machineFacts()): CommandLimi
   };
 }
 
-/** Below these a shell does not start. */
+/** A shell does not start below these. */
 // oxfmt-ignore
 const LEAST: CommandLimits = {
   memory_bytes: 16 * MEBIBYTE,
@@ -55,7 +55,7 @@ const LEAST: CommandLimits = {
   open_files:   32,
 };
 
-/** The limits in force: what was given, and the machine's for the rest. Throws `InvalidArguments`. */
+/** The effective limits: the configured ones, else the machine's. Throws `InvalidArguments`. */
 export function limitsFor(given: Partial<CommandLimits>): CommandLimits {
   const limits = { ...machineLimits(), ...given };
   for (const name of Object.keys(LEAST) as (keyof CommandLimits)[]) {

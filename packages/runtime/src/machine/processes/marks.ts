@@ -1,19 +1,19 @@
 import { lifeOf, ownProcess } from "../system/process-owner.ts";
 import { allPids, environmentOf, isAlive, parentOf, pidsSince, signalProcess } from "./process-tree.ts";
 
-/** The variable by which the processes of a command are found again, wherever they went. */
+/** The variable that marks the processes of a command, so that all of them can be found. */
 export const MARK = "AUTONOUS_CALL";
 const INHERITED = process.env[MARK];
 const ENTRY = /^[\w.-]+@[\w.-]+$/;
 
 let marks = 0;
 
-/** What the processes of one command carry: the call and who runs it. No two are alike, whatever calls are named. */
+/** The mark of one command: the call and its owner. Unique, whatever calls are named. */
 export function newMark(call_id: string): string {
   return `${call_id.replace(/[^\w-]/g, "_")}.${++marks}@${ownProcess()}`;
 }
 
-/** The variable's value: a runtime that is itself a command of another keeps that one's mark too. */
+/** The variable's value. A runtime that is itself a command of another runtime keeps that one's mark too. */
 export function markValue(mark: string): string {
   const outer = (INHERITED ?? "").split(",").filter((entry) => ENTRY.test(entry));
   return [...outer, mark].join(",");
@@ -28,9 +28,9 @@ function marksOf(pid: number): readonly string[] {
 }
 
 /**
- * Whether this process is a command of a runtime, or descends from one: then it may not answer for a user. A command
- * without a sandbox can hide this; the real protection is that a user's answers are stored where no sandboxed command
- * can write.
+ * Whether this process is a command of a runtime, or descends from one: then it may not answer for a user. An
+ * unsandboxed command can hide this; the actual protection is that answers are stored where no sandboxed command can
+ * write.
  */
 export function isRunByCall(): boolean {
   let pid: number | undefined = process.pid;
@@ -42,49 +42,49 @@ export function isRunByCall(): boolean {
 }
 const DEEPEST = 1000;
 
-export interface Marked {
+export interface MarkedCommand {
   readonly mark: string;
   /** The command's first process. */
   readonly pid: number;
-  /** When it began, in the clock of `performance.now`. */
+  /** Its start time, by `performance.now`. */
   readonly began: number;
 }
 
-/** Numbers of processes go round: after this long it cannot be told any more which are younger. */
+/** Pids wrap around: after this time, younger processes cannot be recognized reliably. */
 const SURE_MS = 2_000;
 
-export function markedProcesses({ mark, pid, began }: Marked): readonly number[] {
+export function markedProcesses({ mark, pid, began }: MarkedCommand): readonly number[] {
   const candidates = performance.now() - began < SURE_MS ? pidsSince(pid) : allPids();
   return candidates.filter((each) => each !== process.pid && marksOf(each).includes(mark));
 }
 
-/** Whether no process at all has begun since: then a command whose first process has ended has left none behind. */
-export function ranAlone({ pid, began }: Marked): boolean {
+/** Whether no process at all has started since: then a command whose first process has ended left none behind. */
+export function ranAlone({ pid, began }: MarkedCommand): boolean {
   return performance.now() - began < SURE_MS && pidsSince(pid).length === 0;
 }
 
 /**
- * Ends every process that carries a mark. They may start others meanwhile, so it repeats until it finds no new ones.
- * Returns whether all are gone already: killed processes take a moment to exit, and we must not block meanwhile.
+ * Kills every process that carries a mark. They may start others meanwhile, so it repeats until it finds no new ones.
+ * Returns whether all are gone already: killed processes take a moment to exit, and this must not block.
  */
-export function killMarked(marked: Marked): boolean {
+export function killMarked(marked: MarkedCommand): boolean {
   const ended = new Set<number>();
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const left = markedProcesses(marked);
     const fresh = left.filter((pid) => !ended.has(pid));
     if (fresh.length === 0) return left.length === 0;
-    // Stopped ones make no new ones while the others are looked for.
+    // Stopped processes start no others while the rest are searched for.
     for (const pid of fresh) signalProcess(pid, "SIGSTOP");
     for (const pid of fresh) signalProcess(pid, "SIGKILL");
     for (const pid of fresh) ended.add(pid);
   }
   return false;
 }
-const MOST_ROUNDS = 50;
+const MAX_ROUNDS = 50;
 
 /**
- * Ends the leftover processes of a worker that was killed before it could clean up, and that ran without a sandbox,
- * which would have died with it. Called when a runtime starts, and after a worker ended. Returns the ended processes.
+ * Kills leftover processes of a worker that was killed before it could clean up, and that ran without a sandbox, which
+ * would have died with it. Called when a runtime starts, and after a worker ended. Returns the killed processes.
  */
 export function sweepLost(): readonly number[] {
   const lost = allPids().filter((pid) => pid !== process.pid && marksOf(pid).some(isOrphan));
@@ -93,10 +93,10 @@ export function sweepLost(): readonly number[] {
   return lost.filter((pid) => isAlive(pid));
 }
 
-/** Ends what the commands of this process have running, for one that is about to end itself. Looks until there is none. */
+/** Kills the running commands of this process, before it exits. Repeats until there are none. */
 export function endOwnCommands(): void {
   const ended = new Set<number>();
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const fresh = allPids().filter((pid) => pid !== process.pid && !ended.has(pid) && marksOf(pid).some(isOwn));
     if (fresh.length === 0) return;
     for (const pid of fresh) signalProcess(pid, "SIGSTOP");

@@ -79,7 +79,7 @@ for (const isOld of [false, true]) {
     { title: "/run, whose mode is changed", fill: "chmod 0777 /run; mkdir /run/x; head -c 3000000000 /dev/zero > /run/a" },
   ] as const;
   for (const { title, fill } of PLACES) {
-    sandboxed(`${name} no more is written to ${title} than the command may take${needs}`, async () => {
+    sandboxed(`${name} the size of ${title} is limited by the command's memory limit${needs}`, async () => {
       const { run } = await commands({ isOld });
       const end = await run(`${fill}; du -sb --total /tmp /dev/shm /run 2>/dev/null | tail -n 1 | cut -f 1`);
 
@@ -105,13 +105,13 @@ const MEMFD = `my $name = "x"; my $fd = syscall(319, $name, 0); print "$fd $!\\n
   my $piece = "x" x 1_000_000; syswrite $file, $piece for 1 .. 400; sleep 15`;
 const SOCKETS = `use Socket; my @kept; for (1 .. 1500) { socketpair(my $one, my $other, AF_UNIX, SOCK_STREAM, 0); push @kept, $one, $other } sleep 15`;
 
-withPerl(`shared memory that is no longer mapped counts${needs}`, async () => {
+withPerl(`unmapped shared memory counts${needs}`, async () => {
   const { run } = await commands();
 
   expect(await run(`exec ${PERL} -e '${FILL_AND_FORGET}'`)).toMatchObject(OVER);
 });
 
-withPerl(`a command in a sandbox gets no file in memory without a name, and only small segments${needs}`, async () => {
+withPerl(`a sandboxed command gets no unnamed in-memory files, and only small shared segments${needs}`, async () => {
   const { run } = await commands();
 
   expect((await run(`exec ${PERL} -e '${MEMFD}'`)).stdout).toBe("-1 Function not implemented\n");
@@ -120,13 +120,13 @@ withPerl(`a command in a sandbox gets no file in memory without a name, and only
   ).toBe("-1 1");
 });
 
-withPerl(`what waits in very many sockets counts${needs}`, async () => {
+withPerl(`data buffered in many sockets counts${needs}`, async () => {
   const { run } = await commands();
 
   expect(await run(`exec ${PERL} -e '${SOCKETS}'`)).toMatchObject(OVER);
 });
 
-withPerl("without a sandbox files in memory without names count as long as they are open", async () => {
+withPerl("without a sandbox, unnamed in-memory files count while they are open", async () => {
   const { run } = await commands({ mode: "off" });
 
   expect(await run(`exec ${PERL} -e '${MEMFD}'`)).toMatchObject(OVER);

@@ -1,24 +1,24 @@
 import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from "node:fs";
 
-/** Memory of a command that no process is charged for. */
+/** Memory of a command that is not accounted to a process. */
 export interface UnchargedMemory {
-  /** In the files of its private folders in memory. */
+  /** Files in its private in-memory folders. */
   readonly file_bytes: number;
-  /** In the buffers of its sockets, at most. */
+  /** Buffers of its sockets, at most. */
   readonly socket_bytes: number;
-  /** By which the shared memory of the whole machine grew since the command began: its own is no more than that. */
+  /** Growth of the machine's shared memory since the command started: an upper bound for its own. */
   readonly shared_growth_bytes: number;
 }
 
-/** What the kernel gives a socket for its buffers by default. Programs have few sockets; those have no use for all of it. */
+/** The kernel's default size of socket buffers. Programs have few sockets, and rarely fill the buffers. */
 const SOCKET_BYTES = 212_992;
 const FREE_SOCKETS = 1_024;
 
-/** Counts what a command in a sandbox has in memory beside its processes. */
+/** Measures the memory of a sandboxed command outside its processes. */
 export class PrivateMemory {
   readonly #folders: readonly string[];
   readonly #sharedAtStart = systemSharedBytes();
-  /** Of the machine's own folders of these names, which the first process still sees while the sandbox is put up. */
+  /** Of the machine's own folders with these names, which the first process still sees during sandbox setup. */
   readonly #outside: readonly number[];
 
   /** `folders`: those that are private and in memory inside. */
@@ -27,7 +27,7 @@ export class PrivateMemory {
     this.#outside = folders.map((folder) => deviceOf(folder));
   }
 
-  /** Cheap: a question for each folder. `inner`: the first process inside; undefined until it is there. */
+  /** Cheap: one system call per folder. `inner`: the first process inside; undefined until it exists. */
   fileBytes(inner: number | undefined): number {
     if (inner === undefined) return 0;
     let bytes = 0;
@@ -52,7 +52,7 @@ function deviceOf(path: string): number {
   try {
     return statSync(path).dev;
   } catch {
-    return -1; // gone, or not there
+    return -1; // gone, or never existed
   }
 }
 
@@ -70,14 +70,14 @@ function socketBytes(inner: number): number {
   return Math.max(0, sockets - FREE_SOCKETS) * SOCKET_BYTES;
 }
 
-/** Shared memory of the whole machine: files in memory, and memory that processes share or could share. */
+/** Shared memory of the whole machine: in-memory files, and memory that processes share or could share. */
 function systemSharedBytes(): number {
   return 1024 * numberAfter(read("/proc/meminfo") ?? "", /^Shmem:\s+(\d+)/m);
 }
 
 /**
- * The memory of some processes together, with what none of them is charged for. What they share counts once for each of
- * them, unless that would be over the limit: only then is it worth asking the kernel for the exact share, which is slow.
+ * The memory of several processes together, plus `extra`. Shared memory is counted once per process, unless that
+ * exceeds the limit: only then is the slow, exact count worth it.
  */
 export function memoryOf(pids: readonly number[], { limit_bytes, uncharged }: MemoryOptions): number {
   const { file_bytes, socket_bytes, shared_growth_bytes } = uncharged;
@@ -86,7 +86,7 @@ export function memoryOf(pids: readonly number[], { limit_bytes, uncharged }: Me
   const roughly = resident + socket_bytes + Math.max(file_bytes, shared_growth_bytes);
   if (roughly <= limit_bytes) return resident + socket_bytes + file_bytes;
   const { own_bytes, mapped_bytes } = proportionalBytes(pids);
-  // Pages of a shared mapping stay in memory after they were unmapped, like those of an open file.
+  // Pages of a shared mapping stay in memory after unmapping, like those of an open file.
   const unmapped = Math.min(Math.max(0, shared_growth_bytes - file_bytes), sharedBytesOf(pids));
   return own_bytes + socket_bytes + Math.max(mapped_bytes, file_bytes + unmapped);
 }
@@ -101,7 +101,7 @@ function residentBytes(pid: number): number {
   return 1024 * (numberAfter(status, /^VmRSS:\s+(\d+)/m) + numberAfter(status, /^HugetlbPages:\s+(\d+)/m));
 }
 
-/** Memory of their own, and what they have mapped of shared memory, each by its share. */
+/** Private memory, plus the proportional share of mapped shared memory. */
 function proportionalBytes(pids: readonly number[]): { readonly own_bytes: number; readonly mapped_bytes: number } {
   let own = 0;
   let mapped = 0;
@@ -118,10 +118,10 @@ function proportionalBytes(pids: readonly number[]): { readonly own_bytes: numbe
   return { own_bytes: own, mapped_bytes: mapped };
 }
 
-/** Mapped for all who share it, without a file of a name: `… rw-s 00000000 00:01 1043 /dev/zero (deleted)`. */
+/** A shared mapping without a named file: `… rw-s 00000000 00:01 1043 /dev/zero (deleted)`. */
 const SHARED = /^([0-9a-f]+)-([0-9a-f]+) ...s \S+ (\S+ \d+) +(?:\/dev\/zero|\/SYSV|\/memfd:|\/anon_hugepage)/gm;
 
-/** At most what some processes can have in shared memory without names: what they mapped or hold open of it. */
+/** An upper bound for unnamed shared memory that some processes have mapped or open. */
 function sharedBytesOf(pids: readonly number[]): number {
   const sizes = new Map<string, number>();
   for (const pid of pids) {

@@ -23,7 +23,7 @@ async function readAll(output: Readable): Promise<string> {
   return said;
 }
 
-test("a pipe is never given out twice, whatever was kept of it", async () => {
+test("a pipe is never reused, whatever handles of it remain", async () => {
   const pipes = await pool();
   const first = pipes.take();
   if (first === undefined) return; // this machine has no mkfifo, and no pipe is shared there
@@ -45,7 +45,7 @@ test("a pipe is never given out twice, whatever was kept of it", async () => {
   }
 });
 
-test("a process that kept the output of its command cannot speak in the output of a later one", async () => {
+test("a process that kept its command's output open cannot write to the output of a later one", async () => {
   const { path, make } = await scratchFolder();
   await make({ "root/": "", "state/": "" });
   const at = (name: string): string => join(path, name);

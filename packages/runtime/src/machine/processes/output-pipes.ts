@@ -6,28 +6,28 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { openHandle, procPath } from "../system/handle.ts";
 
-/** A pipe of the system. What node makes for a child are sockets, and `> /dev/stderr` cannot open those. */
+/** A kernel pipe. Node.js creates sockets for a child, and `> /dev/stderr` cannot open those. */
 export interface OutputPipe {
-  /** For the child. */
+  /** The child's end. */
   readonly writer: number;
   readonly output: Readable;
   /** Stops reading. */
   release(): void;
 }
 
-/** Where mkfifo is: node has no call that makes a pipe. */
+/** Paths of mkfifo: Node.js cannot create a pipe. */
 const MAKERS = ["/usr/bin/mkfifo", "/bin/mkfifo"] as const;
-/** One process makes this many, which costs a command half a millisecond for its two pipes. */
+/** One process creates this many: that costs half a millisecond per command, which needs two. */
 const MADE_AT_ONCE = 32;
 
 /**
- * Pipes for the output of commands, without names. Each is used once: a command can keep a handle of its pipe that no
- * reader sees (`O_PATH`, a read end), open it for writing later, and forge output of the command that got it next.
+ * Unnamed pipes for the output of commands. Each is used once: a command can keep a hidden handle of its pipe
+ * (`O_PATH`, a read end), reopen it for writing later, and forge output of the next command.
  */
 export class PipePool {
   readonly #folder: string;
   readonly #maker: string | undefined;
-  /** `O_PATH` descriptors of pipes that were never used. */
+  /** `O_PATH` descriptors of unused pipes. */
   readonly #unused: number[] = [];
 
   constructor(folder: string) {
@@ -35,7 +35,7 @@ export class PipePool {
     this.#maker = MAKERS.find((path) => existsSync(path));
   }
 
-  /** Undefined where this machine cannot make any: then a socket has to do. */
+  /** Undefined if this machine cannot create any: then a socket is used. */
   take(): OutputPipe | undefined {
     if (this.#unused.length === 0) this.#make();
     const handle = this.#unused.pop();

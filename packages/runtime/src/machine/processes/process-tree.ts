@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 
-/** What the system says of a process; undefined once it is gone, also where it only waits to be counted as gone. */
+/** A file of a process in `/proc`. Undefined once it is gone or a zombie. */
 function read(pid: number | string, file: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");
@@ -14,14 +14,14 @@ export function isAlive(pid: number): boolean {
   return state !== undefined && !/[ZX]/.test(state);
 }
 
-/** The letter of its state, such as `R`, `T` where it is stopped; undefined once it is gone. */
+/** Its state as a letter, such as `R`, or `T` if stopped. Undefined once it is gone. */
 export function stateOf(pid: number): string | undefined {
   const stat = read(pid, "stat");
-  // The name comes second, in parentheses, and may hold spaces and parentheses itself.
+  // The name comes second, in parentheses, and may contain spaces and parentheses itself.
   return stat?.charAt(stat.lastIndexOf(")") + 2);
 }
 
-/** Undefined once the process is gone, and for the first one of all. */
+/** Undefined once the process is gone, and for the init process. */
 export function parentOf(pid: number): number | undefined {
   const stat = read(pid, "stat");
   const parent = stat === undefined ? 0 : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ", 2)[1]);
@@ -50,7 +50,7 @@ function childrenOf(pid: number): readonly number[] {
   );
 }
 
-/** Processes of a session, also those whose parents are gone. */
+/** Processes of a session, including those without a parent. */
 export function sessionOf(pid: number): readonly number[] {
   // After the name: state, parent, group, session.
   return allPids().filter((each) => {
@@ -64,15 +64,15 @@ export function threadsOf(pids: readonly number[]): number {
 }
 
 export interface SystemCounts {
-  /** Threads of the whole machine. */
+  /** Number of threads of the whole machine. */
   readonly threads: number;
-  /** The number that was given to a process or thread last. They are given in order, and from the start again. */
+  /** The pid that was assigned last. Pids are assigned in order and wrap around. */
   readonly last_pid: number;
 }
 
 const counts = Buffer.alloc(128);
 
-/** Cheap: one small file, of which only the one line is asked for. */
+/** Cheap: one line of one small file. */
 export function systemCounts(): SystemCounts {
   const fd = openSync("/proc/loadavg", "r");
   let length: number;
@@ -85,10 +85,10 @@ export function systemCounts(): SystemCounts {
   return { threads: Number(entities.slice(entities.indexOf("/") + 1)), last_pid: Number(last) };
 }
 
-/** How many numbers are tried one by one before all processes are listed. */
+/** Number of pids tried one by one before all processes are listed. */
 const FEW = 64;
 
-/** Numbers of processes that may have begun after one that began within the last seconds. */
+/** Pids of processes that may have started after a process that started within the last seconds. */
 export function pidsSince(pid: number): readonly number[] {
   const { last_pid } = systemCounts();
   if (last_pid === pid) return [];
@@ -103,7 +103,7 @@ export function allPids(): readonly number[] {
     .filter((pid) => pid > 0);
 }
 
-/** Its environment as it began, or "" where it is gone or another user's. */
+/** Its initial environment. Empty if it is gone or belongs to another user. */
 export function environmentOf(pid: number): string {
   return read(pid, "environ") ?? "";
 }
@@ -113,6 +113,6 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
-    return false; // gone, or it became another user's
+    return false; // gone, or now owned by another user
   }
 }

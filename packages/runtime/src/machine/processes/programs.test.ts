@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { findProgram } from "./programs.ts";
 
-test("rg comes with the runtime, whatever the PATH", async () => {
+test("rg is bundled with the runtime, whatever the PATH", async () => {
   const found = await findProgram("rg", { roots: [], path: "" });
   expect(isAbsolute(found ?? "")).toBe(true);
 });
 
-test("a program is looked for under all of its names, and its real place is given", async () => {
+test("a program is searched under all of its names, and its real path is returned", async () => {
   const { path, make } = await scratchFolder();
   await make({ "bin/real-fd": "#!/bin/sh\n", "links/fdfind": "-> ../bin/real-fd", "not-runnable/fd": "" });
   await chmod(join(path, "bin/real-fd"), 0o755);
@@ -17,7 +17,7 @@ test("a program is looked for under all of its names, and its real place is give
   expect(await findProgram("fd", { roots: [], path: search })).toBe(await realpath(join(path, "bin/real-fd")));
 });
 
-test("what lies in a root, leads there, or is found by a relative PATH is never called", async () => {
+test("programs in a root, linked into one, or on a relative PATH are never called", async () => {
   const { path, make } = await scratchFolder();
   await make({ "root/bin/fd": "#!/bin/sh\n", "links/fd": "-> ../root/bin/fd" });
   await chmod(join(path, "root/bin/fd"), 0o755);

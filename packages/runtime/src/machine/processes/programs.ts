@@ -3,19 +3,19 @@ import { delimiter, isAbsolute, join } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 
 interface ProgramRow {
-  /** What it is needed for. */
+  /** Its purpose. */
   readonly use: string;
-  /** What it may be called. */
+  /** Its possible names. */
   readonly names: readonly string[];
-  /** It comes with the runtime; the one on the PATH is second best. */
+  /** It is bundled with the runtime, and preferred to one on the PATH. */
   readonly bundled?: true;
-  /** Whether anything is missing without it. */
+  /** Whether a feature is unavailable without it. */
   readonly needed: boolean;
-  /** The command that installs it. */
+  /** The install command. */
   readonly install: string;
 }
 
-/** Programs of other people that the runtime calls. */
+/** External programs that the runtime calls. */
 // oxfmt-ignore
 export const PROGRAMS = {
   rg: { use: "grep and find",                   names: ["rg"],           bundled: true, needed: true,  install: "apt-get install ripgrep" },
@@ -27,20 +27,20 @@ export const PROGRAMS = {
 export type ProgramName = keyof typeof PROGRAMS;
 
 export interface ProgramOptions {
-  /** The governed agent can write programs in these folders, so they are never called. */
+  /** The agent can write to these folders, so programs in them are never called. */
   readonly roots: readonly string[];
-  /** In the form of the PATH variable. Default: this process's own. */
+  /** In PATH format. Default: this process's own. */
   readonly path?: string;
 }
 
-/** Where a program really is, or undefined where it is not installed. */
+/** The real path of a program. Undefined if it is not installed. */
 export async function findProgram(name: ProgramName, options: ProgramOptions): Promise<string | undefined> {
   const row: ProgramRow = PROGRAMS[name];
   const bundled = row.bundled === true ? await findBundled() : undefined;
   return bundled ?? findOnPath(row.names, options);
 }
 
-/** As much the runtime's own as its code beside it, wherever that is installed. */
+/** Trusted like the runtime's own code beside it, wherever that is installed. */
 async function findBundled(): Promise<string | undefined> {
   try {
     const { rgPath } = await import("@vscode/ripgrep");
@@ -50,7 +50,7 @@ async function findBundled(): Promise<string | undefined> {
   }
 }
 
-/** The first of these names that is on the path and may be called, by where it really is. */
+/** The real path of the first of these names that is on the PATH and may be called. */
 export function findOnPath(
   names: readonly string[],
   { roots, path = process.env["PATH"] ?? "" }: ProgramOptions,
@@ -70,6 +70,6 @@ function runnable(path: string): string | undefined {
     accessSync(path, constants.X_OK);
     return realpathSync(path);
   } catch {
-    return undefined; // not there, or not to be run by us: look on
+    return undefined; // missing, or not executable for us: try the next one
   }
 }

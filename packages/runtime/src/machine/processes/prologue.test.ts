@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import { holdStill } from "./hold-still.ts";
+import { suspendMovers } from "./suspend-movers.ts";
 import type { Launch } from "./launch.ts";
 import { stateOf, treeOf } from "./process-tree.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
@@ -38,7 +38,7 @@ async function start({ program, args, environment, descriptors }: Launch, runtim
   return { said, code };
 }
 
-test.skipIf(!hasBwrap)(`a command whose runtime died while the sandbox was put up never begins${needs}`, async () => {
+test.skipIf(!hasBwrap)(`a command whose runtime died during sandbox setup never starts${needs}`, async () => {
   const { at, launch } = await launchOf("touch made; echo ran");
 
   expect((await start(launch, "is gone")).said).toBe("");
@@ -56,9 +56,9 @@ test.skipIf(!hasBwrap)(
   },
 );
 
-test.skipIf(!hasBwrap)(`a command that is held before it begins is not stopped, and waits${needs}`, async () => {
+test.skipIf(!hasBwrap)(`a command that is held before it starts is not stopped, and waits${needs}`, async () => {
   const { at, launch } = await launchOf("touch made; echo ran");
-  const release = holdStill([at("root")]);
+  const release = suspendMovers([at("root")]);
   const started = start(launch, "lives");
   const hasBegun = (): boolean => existsSync(at("root/made"));
   const shell = await vi.waitFor(() => waitingShell(launch), { timeout: 20_000 });
@@ -69,9 +69,9 @@ test.skipIf(!hasBwrap)(`a command that is held before it begins is not stopped, 
   expect(hasBegun()).toBe(true);
 });
 
-test.skipIf(!hasBwrap)(`a command that is held before it begins ends with its runtime${needs}`, async () => {
+test.skipIf(!hasBwrap)(`a command that is held before it starts ends with its runtime${needs}`, async () => {
   const { at, launch } = await launchOf("touch made; echo ran");
-  holdStill([at("root")]);
+  suspendMovers([at("root")]);
 
   expect((await start(launch, "is gone")).said).toBe("");
   expect(existsSync(at("root/made"))).toBe(false);
@@ -87,7 +87,7 @@ function fail(message: string): never {
   throw new Error(message);
 }
 
-test.skipIf(!hasBwrap)(`a folder with names that look like variables does not confuse it${needs}`, async () => {
+test.skipIf(!hasBwrap)(`a folder with names that look like variables has no effect${needs}`, async () => {
   const { launch } = await launchOf("echo ran");
   const { launch: other } = await launchOf("touch REPLY1 REPLY; echo ran; set -f; bash -c 'echo again'");
 

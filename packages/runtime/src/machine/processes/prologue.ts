@@ -3,25 +3,26 @@ import type { CommandLimits } from "../../contract/processes.ts";
 import { THREADS_PER_PROCESS } from "./watchdog.ts";
 
 export interface PrologueFacts {
-  /** The descriptor that it is handed over as, the last one of ours. */
+  /** The descriptor of the prologue: the last one of ours. */
   readonly fd: number;
-  /** The descriptor of the lifeline. Left out: there is none, because no sandbox has to be tied to it. */
+  /** The descriptor of the lifeline. Undefined without a sandbox that must be tied to this process. */
   readonly lifeline_fd?: number;
-  /** Lines for bash that end it where the sandbox is not what it was meant to be. Nothing else runs before them. */
+  /** Bash lines that exit if the sandbox is not as intended. Nothing else runs before them. */
   readonly checks?: readonly string[];
-  /** Descriptors that only the checks need. */
+  /** Descriptors used only by the checks. */
   readonly check_fds?: readonly number[];
-  /** Lines for bash. */
+  /** Bash lines. */
   readonly helper?: readonly string[];
-  /** Gets a word when all is tied to the runtime, and another when all is done and the command begins. */
+  /**
+   * Receives a word when all processes are tied to the runtime, and another when setup is done and the command starts.
+   */
   readonly status_fd?: number;
 }
 
 /**
- * What bash does before the command: limits that every process of it inherits, and closing descriptors that are not
- * the command's business. Handed over as a file, so that the command's own text and its line numbers stay as they are.
- * `helper` starts what the command needs beside it: of ours, so the limits do not hold for it, and strays are none of
- * its business either.
+ * What bash does before the command: it sets limits that every process inherits, and closes descriptors that are not
+ * for the command. Passed as a file, so that the command's text and line numbers stay unchanged. `helper` starts our
+ * own helpers for the command, which the limits do not apply to; they get no stray descriptors either.
  */
 export function prologueText(limits: CommandLimits, facts: PrologueFacts): string {
   const { fd, lifeline_fd, checks = [], check_fds = [], helper = [], status_fd } = facts;
@@ -44,15 +45,15 @@ export function prologueText(limits: CommandLimits, facts: PrologueFacts): strin
   ].join("\n");
 }
 
-/** The first byte of the status file while the command is not to begin. */
+/** The first byte of the status file while the command must not start. */
 export const SHUT = "|";
 
 /**
- * Ends the shell where the runtime is gone. `--die-with-parent` is not in force from the start: a runtime that dies
- * before bubblewrap asks the kernel for it leaves a sandbox that nothing ends. The first process inside has asked once
- * it has as many filters as this shell, for bubblewrap sets its own next; the one outside has asked before that. A
- * runtime that is alive then takes both along whenever it dies. Nothing is ever sent through the lifeline, so that all
- * that can be read is its end. Then it waits for as long as its gate is shut.
+ * Exits if the runtime is gone. `--die-with-parent` is not effective from the start: a runtime that dies before
+ * bubblewrap has called prctl leaves a sandbox that nothing ends. The first process inside has called it once it has as
+ * many seccomp filters as this shell, since bubblewrap installs its own next; the process outside has called it before.
+ * From then on both die with the runtime. Nothing is ever sent through the lifeline, so only its end can be read.
+ * Afterwards it waits while its gate is shut.
  */
 function tiedToRuntime(fd: number, status_fd: number): readonly string[] {
   const filtersOf = (process: string, variable: string): string =>
@@ -73,7 +74,7 @@ function tiedToRuntime(fd: number, status_fd: number): readonly string[] {
   ];
 }
 
-/** A limit cannot be raised above the one that we have ourselves. In the units of `ulimit`. */
+/** In the units of `ulimit`, and not above our own limit, which cannot be exceeded. */
 function within(name: string, wanted: number, unit: number): number {
   const line = readFileSync("/proc/self/limits", "latin1")
     .split("\n")
@@ -82,7 +83,7 @@ function within(name: string, wanted: number, unit: number): number {
   return Math.floor((Number.isNaN(hard) ? wanted : Math.min(hard, wanted)) / unit);
 }
 
-/** Descriptors that we were started with and that children would get: those of our own close by themselves. */
+/** Inherited descriptors that children would inherit too: our own are close-on-exec. */
 function strayDescriptors(): readonly number[] {
   const CLOSES_BY_ITSELF = 0o2000000;
   return readdirSync("/proc/self/fdinfo")
@@ -95,6 +96,6 @@ function flagsOf(fd: number): number {
     const info = readFileSync(`/proc/self/fdinfo/${fd}`, "latin1");
     return Number.parseInt(/^flags:\s+(\d+)/m.exec(info)?.[1] ?? "0", 8);
   } catch {
-    return 0o2000000; // it was the one that listed the others
+    return 0o2000000; // it was the descriptor of the listing itself
   }
 }

@@ -43,7 +43,7 @@ for (const { mode, name } of MODES) {
   const tryIt = test.skipIf(mode === "required" && !hasBwrap);
   const title = (text: string): string => `${name} ${text}${mode === "required" ? needs : ""}`;
 
-  tryIt(title("a command gives its output, its complaints and its exit code apart"), async () => {
+  tryIt(title("a command's stdout, stderr and exit code are returned separately"), async () => {
     const { run } = await commands(mode);
     const end = await run("echo out; echo err >&2; exit 7");
 
@@ -53,7 +53,7 @@ for (const { mode, name } of MODES) {
     expect(end.sandbox).toBe(mode === "off" ? "none" : "bwrap");
   });
 
-  tryIt(title("a command has nothing to read, three descriptors and no secret"), async () => {
+  tryIt(title("a command gets empty input, three descriptors and no secrets"), async () => {
     process.env["CANARY_TOKEN"] = "canary-value";
     onTestFinished(() => void delete process.env["CANARY_TOKEN"]);
     const { run } = await commands(mode);
@@ -65,7 +65,7 @@ for (const { mode, name } of MODES) {
     expect(end.stdout()).not.toContain("BASH_ENV");
   });
 
-  tryIt(title("bytes that are not text come through unchanged"), async () => {
+  tryIt(title("binary output is passed on unchanged"), async () => {
     const { run } = await commands(mode);
     const end = await run(String.raw`printf 'a\xff\xfe\x00b'`);
 
@@ -83,14 +83,14 @@ for (const { mode, name } of MODES) {
     );
   });
 
-  tryIt(title("a program with arguments runs without a shell reading them"), async () => {
+  tryIt(title("a program with arguments runs without a shell"), async () => {
     const { run } = await commands(mode);
     const end = await run(["/usr/bin/printf", "%s|", "$HOME", "a b", "; exit 3"]);
 
     expect(end.stdout()).toBe("$HOME|a b|; exit 3|");
   });
 
-  tryIt(title("a mistake in a command is told with the command's own lines"), async () => {
+  tryIt(title("a shell error is reported with the command's own line numbers"), async () => {
     const { run } = await commands(mode);
     const end = await run("echo one\necho (");
 
@@ -98,13 +98,13 @@ for (const { mode, name } of MODES) {
     expect(end.stderr()).toMatch(/line 2: .*\n.*line 2: `echo \('\n$/);
   });
 
-  tryIt(title("a signal that ends a command is told"), async () => {
+  tryIt(title("the signal that ended a command is reported"), async () => {
     const { run } = await commands(mode);
 
     expect(await run("kill -KILL $$")).toMatchObject({ exit_code: 137, signal: "SIGKILL", ended_by: "itself" });
   });
 
-  tryIt(title("a command that takes too long is asked to end, and what it said is kept"), async () => {
+  tryIt(title("a command that times out is terminated, and its output is kept"), async () => {
     const { run } = await commands(mode);
     const end = await run("trap 'echo bye; exit 3' TERM; echo begin; while :; do sleep 0.02; done", {
       timeout_ms: 300,
@@ -114,7 +114,7 @@ for (const { mode, name } of MODES) {
     expect(end.stdout()).toBe("begin\nbye\n");
   });
 
-  tryIt(title("a command that will not end is ended, at most 2 s after its time"), async () => {
+  tryIt(title("a command that ignores SIGTERM is killed at most 2 s after its timeout"), async () => {
     const { run } = await commands(mode);
     const word = marker();
     const end = await run(
@@ -144,14 +144,14 @@ for (const { mode, name } of MODES) {
   const LEFT_BEHIND = [
     { how: "in the background",              line: (word: string) => `sleep ${word} & echo done` },
     { how: "with the output closed",         line: (word: string) => `sleep ${word} >/dev/null 2>&1 & echo done` },
-    { how: "in a session of its own",        line: (word: string) => `setsid sleep ${word} & echo done` },
+    { how: "in its own session",        line: (word: string) => `setsid sleep ${word} & echo done` },
     { how: "with nohup",                     line: (word: string) => `nohup sleep ${word} >/dev/null 2>&1 & disown; echo done` },
     { how: "forked twice",                   line: (word: string) => `(setsid bash -c '(sleep ${word} >/dev/null 2>&1 &) &' &) ; echo done` },
-    { how: "that makes noise without end",   line: (word: string) => `(while :; do echo ${word}; done) & echo done` },
+    { how: "with endless output",   line: (word: string) => `(while :; do echo ${word}; done) & echo done` },
     { how: "stopped",                        line: (word: string) => `sleep ${word} & kill -STOP $!; echo done` },
   ];
   for (const { how, line } of LEFT_BEHIND) {
-    tryIt(title(`a child left ${how} neither holds the call up nor outlives it`), async () => {
+    tryIt(title(`a child left ${how} neither delays the call nor outlives it`), async () => {
       const { run } = await commands(mode);
       const word = marker();
       const end = await run(line(word));
@@ -162,7 +162,7 @@ for (const { mode, name } of MODES) {
     });
   }
 
-  tryIt(title("two gigabytes in one line are handed on, not kept"), async () => {
+  tryIt(title("two gigabytes in one line are streamed, not buffered"), async () => {
     const { run } = await commands(mode);
     // What the runtime itself needs for a stream is there now, with the space in which it lets garbage lie.
     await run("head -c 500000000 /dev/zero", { onOutput: () => {} });
@@ -181,13 +181,13 @@ for (const { mode, name } of MODES) {
     expect(highest - before).toBeLessThan(64 * 1024 * 1024);
   });
 
-  tryIt(title("output without end ends with the command's time"), async () => {
+  tryIt(title("endless output ends with the command's timeout"), async () => {
     const { run } = await commands(mode);
 
     expect(await run("yes", { timeout_ms: 300, onOutput: () => {} })).toMatchObject({ ended_by: "timeout" });
   });
 
-  tryIt(title("a command that was cancelled before it began does not begin"), async () => {
+  tryIt(title("a command that was cancelled before its start does not start"), async () => {
     const { run, at } = await commands(mode);
 
     await expect(run("touch made", { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
@@ -202,7 +202,7 @@ for (const { mode, name } of MODES) {
     expect(statSync(at("root/big")).size).toBe(1_048_576);
   });
 
-  tryIt(title("a fork bomb is ended with the reason"), async () => {
+  tryIt(title("a fork bomb is killed, with the reason"), async () => {
     const { run } = await commands(mode, { processes: 100 });
     const word = marker();
     // It would stop by itself at two thousand processes, should nothing else stop it.
@@ -213,7 +213,7 @@ for (const { mode, name } of MODES) {
     await vi.waitFor(() => expect(processesWith(word)).toEqual([]), { timeout: 2_000 });
   });
 
-  tryIt(title("memory that many processes take together is limited"), async () => {
+  tryIt(title("the memory of all processes together is limited"), async () => {
     const { run } = await commands(mode, { memory_bytes: 300_000_000 });
     const one = "(x=$(head -c 60000000 /dev/zero | tr '\\0' x); sleep 20)";
     const end = await run(`${`${one} & `.repeat(8)} wait`);
@@ -221,7 +221,7 @@ for (const { mode, name } of MODES) {
     expect(end).toMatchObject({ ended_by: "limit", limit_reached: { limit: "memory", allowed: 300_000_000 } });
   });
 
-  tryIt(title("a working folder that became another is not used"), async () => {
+  tryIt(title("a replaced working folder is not used"), async () => {
     const { sandbox, at, make } = await commands(mode);
     await make({ "root/sub/": "" });
     await rename(at("root/sub"), at("root/was"));
@@ -233,7 +233,7 @@ for (const { mode, name } of MODES) {
     expect(() => sandbox.launch({ run: "pwd", cwd: at("root/none") })).toThrow(/not found/);
   });
 
-  tryIt(title("a command too long for the system is an error, not a crash"), async () => {
+  tryIt(title("a command longer than the system allows is an error, not a crash"), async () => {
     const { run } = await commands(mode);
 
     await expect(run(`: ${"x".repeat(3_000_000)}`)).rejects.toMatchObject({ code: "IOError" });

@@ -7,7 +7,7 @@ export interface RunOptions extends CommandOptions {
   readonly limits: CommandLimits;
 }
 
-/** Runs a command to its end. It takes at most 2 s longer than its time, and nothing of it is left then. */
+/** Runs a command until it ends: at most 2 s longer than its timeout, and no process is left behind. */
 export async function runCommand(launch: () => Launch, options: RunOptions): Promise<CommandEnd> {
   const { timeout_ms, signal, call_id, limits, onOutput = () => {} } = options;
   signal.throwIfAborted();

@@ -8,10 +8,10 @@ function complaint() {
 
 // oxfmt-ignore
 const CASES = [
-  { what: "an ordinary output at once",                  pieces: ["oh no"],                     passed: ["oh no"] },
-  { what: "nothing of a complaint",                      pieces: ["bwrap: Can't bind"],         passed: [] },
-  { what: "nothing of a complaint in many pieces",       pieces: ["b", "wrap", ": Can't", "\n"], passed: [] },
-  { what: "what began like one and is none, in one",     pieces: ["bw", "ait"],                 passed: ["bwait"] },
+  { what: "ordinary output immediately",                  pieces: ["oh no"],                     passed: ["oh no"] },
+  { what: "nothing of a sandbox error",                      pieces: ["bwrap: Can't bind"],         passed: [] },
+  { what: "nothing of a sandbox error in many chunks",       pieces: ["b", "wrap", ": Can't", "\n"], passed: [] },
+  { what: "output that only begins like one, in one piece",     pieces: ["bw", "ait"],                 passed: ["bwait"] },
   { what: "everything after that",                       pieces: ["bw", "ait", "bwrap: x"],     passed: ["bwait", "bwrap: x"] },
 ];
 
@@ -23,7 +23,7 @@ for (const { what, pieces, passed } of CASES) {
   });
 }
 
-test("what turns out to be the command's own is passed, once, and so is what follows", () => {
+test("output that turns out to be the command's own is passed on once, and so is the rest", () => {
   const { held, passed } = complaint();
   held.push(Buffer.from("bwrap: of a nested one\n"));
   held.release();
@@ -32,7 +32,7 @@ test("what turns out to be the command's own is passed, once, and so is what fol
   expect(passed).toEqual(["bwrap: of a nested one\n", "bwrap: more"]);
 });
 
-test("no complaint is as long as an output can be", () => {
+test("long output is never held back as an error", () => {
   const { held, passed } = complaint();
   held.push(Buffer.from(`bwrap: ${"x".repeat(10_000)}`));
   expect(passed.join("").length).toBe(10_007);

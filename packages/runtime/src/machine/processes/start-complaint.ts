@@ -2,14 +2,14 @@ const BEGINNING = Buffer.from("bwrap: ");
 const HELD_BYTES = 4_096;
 
 /**
- * An error of bubblewrap, which cannot set up the sandbox, is not output of the command. So standard error that begins
- * like one is held back until its source is known.
+ * An error of bubblewrap while it sets up the sandbox is not output of the command. So standard error that begins like
+ * one is held back until its source is known.
  */
 export class StartComplaint {
   readonly #pass: (piece: Buffer) => void;
   #held: Buffer | undefined = Buffer.alloc(0);
 
-  /** `pass` gets what the command itself says. */
+  /** `pass` receives the command's own output. */
   constructor(pass: (piece: Buffer) => void) {
     this.#pass = pass;
   }
@@ -22,7 +22,7 @@ export class StartComplaint {
     if (!isLikeIt || this.#held.length > HELD_BYTES) this.release();
   }
 
-  /** It is the command's own: the command was begun. */
+  /** The command has started, so the output is its own. */
   release(): void {
     const held = this.#held;
     this.#held = undefined;

@@ -29,7 +29,7 @@ async function sandbox() {
   return { at, failing, options, launches: () => launches };
 }
 
-test.skipIf(!hasBwrap)(`a sandbox that did not start is put up again, and the command runs once${needs}`, async () => {
+test.skipIf(!hasBwrap)(`a sandbox that did not start is set up again, and the command runs once${needs}`, async () => {
   const { at, failing, options } = await sandbox();
   const { onOutput, stderr } = keepPrinted();
   const end = await runCommand(failing(2), { ...options, onOutput });
@@ -39,7 +39,7 @@ test.skipIf(!hasBwrap)(`a sandbox that did not start is put up again, and the co
   expect(stderr()).toBe("complained\n");
 });
 
-test.skipIf(!hasBwrap)(`a sandbox that never starts is given up, and nothing ran${needs}`, async () => {
+test.skipIf(!hasBwrap)(`a sandbox that never starts is given up on, and nothing runs${needs}`, async () => {
   const { at, failing, options, launches } = await sandbox();
 
   await expect(runCommand(failing(100), options)).rejects.toMatchObject({ code: "SandboxUnavailable" });

@@ -3,15 +3,18 @@ import { startChild } from "./child.ts";
 import type { Child, ChildEnd, ChildOptions } from "./child.ts";
 import type { Launch } from "./launch.ts";
 
-/** What a sandbox closes may go away while it is put up, as the sockets of others do, and then it does not start. */
+/**
+ * A place that a sandbox protects may vanish during setup, such as a socket of another program; then the sandbox does
+ * not start.
+ */
 const STARTS = 3;
 
 export interface FreshOptions extends ChildOptions {
-  /** It is another process now. */
+  /** The command has a new first process. */
   readonly onRestart?: (pid: number) => void;
 }
 
-/** Like `startChild`, but retries with a new sandbox where one did not start: nothing has run then. */
+/** Like `startChild`, but retries with a new sandbox if one did not start: nothing has run then. */
 export function startFresh(launch: () => Launch, { onRestart = () => {}, ...options }: FreshOptions): Child {
   let child = startChild(launch(), options);
   let isStopped = false;

@@ -3,20 +3,24 @@ import { memoryOf } from "./memory-use.ts";
 import type { PrivateMemory } from "./memory-use.ts";
 import { systemCounts, threadsOf } from "./process-tree.ts";
 
-/** Between two looks at how many threads the machine has, 15 µs each. A bomb makes some dozen processes in this time. */
+/**
+ * Polling interval for the machine's thread count, 15 µs each. A fork bomb starts some dozen processes in this time.
+ */
 const LOOK_MS = 10;
-/** The command is counted at every 15th look, and whenever the machine has many more threads than before. */
+/**
+ * The command's processes are counted at every 15th poll, and whenever the machine has many more threads than before.
+ */
 const COUNT_EVERY = 15;
-/** Programs have several threads; this many per allowed process is not yet a fork bomb. */
+/** Programs have several threads: this many per allowed process is not a fork bomb yet. */
 export const THREADS_PER_PROCESS = 16;
 
-export interface Watched {
+export interface WatchedCommand {
   /** The command's processes. May stop counting above `most`. */
   readonly members: (most: number) => readonly number[];
-  /** Holds the command up while it is counted: a bomb would leave us no time for that. */
+  /** Suspends the command while it is counted: a fork bomb would leave us no time for that. */
   readonly freeze: () => void;
   readonly thaw: () => void;
-  /** What it has in memory beside its processes. */
+  /** Its memory outside its processes. */
   readonly memory: PrivateMemory;
   /** The first process inside the sandbox, if there is one. */
   readonly inner: () => number | undefined;
@@ -24,8 +28,11 @@ export interface Watched {
   readonly onReached: (reached: LimitReached) => void;
 }
 
-/** Counts the processes and the memory of a command, for limits that bind root too. Gives what stops it. */
-export function watch(watched: Watched): () => void {
+/**
+ * Counts the processes and the memory of a command, for limits that apply to root too. Returns the limit that was
+ * exceeded.
+ */
+export function watch(watched: WatchedCommand): () => void {
   const { members, freeze, thaw, memory, inner, limits, onReached } = watched;
   let usual = systemCounts().threads;
   let looks = 0;
@@ -33,7 +40,7 @@ export function watch(watched: Watched): () => void {
     looks++;
     const { threads } = systemCounts();
     const isSuspicious = threads - usual > limits.processes / 2;
-    // Without sizes a folder in memory takes half of the machine within a few looks.
+    // Without size limits an in-memory folder takes half of the machine's memory within a few polls.
     const isFull = memory.fileBytes(inner()) > limits.memory_bytes;
     if (!isSuspicious && !isFull && looks % COUNT_EVERY !== 0) return;
     if (isSuspicious) freeze();
@@ -43,13 +50,13 @@ export function watch(watched: Watched): () => void {
       onReached(reached);
     } else if (isSuspicious) {
       thaw();
-      usual = threads; // they belong to other programs, or are few enough: a further increase is suspicious again
+      usual = threads; // they belong to other programs, or are few: only a further increase is suspicious again
     }
   }, LOOK_MS);
   return () => clearInterval(timer);
 }
 
-function judge(pids: readonly number[], { limits, memory, inner }: Watched): LimitReached | undefined {
+function judge(pids: readonly number[], { limits, memory, inner }: WatchedCommand): LimitReached | undefined {
   if (pids.length > limits.processes) {
     return { limit: "processes", allowed: limits.processes, found: pids.length };
   }

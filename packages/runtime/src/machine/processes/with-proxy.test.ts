@@ -88,7 +88,7 @@ const REACHED = [
 ] as const;
 
 for (const { how, line, method } of REACHED) {
-  online(`a command reaches what is on the allowlist ${how}, and that is told${needs}`, async () => {
+  online(`a command reaches hosts on the allowlist ${how}, and that is reported${needs}`, async () => {
     const { port, place, url } = await serve((_, response) => response.end("hello "));
     const { run, told } = await workspace();
     const end = await run({ run: line.replaceAll("{url}", url), allow: [place] });
@@ -104,10 +104,10 @@ const REFUSED = [
   { what: "another port of an allowed host",  line: `${CURL} http://127.0.0.1:{other}/`,             says: /loopback address\n403$/,        told: 1 },
   { what: "another host",                     line: `${CURL} http://example.com/`,                   says: /not on the network allowlist\n403$/, told: 1 },
   { what: "another host through a tunnel",    line: "curl -sS https://example.com/ 2>&1",            says: /tunnel failed, response 403/,   told: 1 },
-  { what: "an allowed place past the proxy",  line: `${CURL} --noproxy '*' {url} 2>&1`,              says: /curl: \(7\)/,               told: 0 },
+  { what: "an allowed address past the proxy",  line: `${CURL} --noproxy '*' {url} 2>&1`,              says: /curl: \(7\)/,               told: 0 },
   { what: "an address past the proxy",        line: `${CURL} --noproxy '*' http://192.0.2.1/ 2>&1`,  says: /curl: \(7\)/,               told: 0 },
   { what: "a name past the proxy",            line: `${CURL} --noproxy '*' http://example.com/ 2>&1`, says: /curl: \(6\)/,              told: 0 },
-  { what: "a datagram to elsewhere",          line: "(echo x > /dev/udp/192.0.2.1/53) 2>&1",         says: /unreachable/,                   told: 0 },
+  { what: "a datagram to another host",          line: "(echo x > /dev/udp/192.0.2.1/53) 2>&1",         says: /unreachable/,                   told: 0 },
 ] as const;
 
 for (const { what, line, says, told: times } of REFUSED) {
@@ -127,7 +127,7 @@ for (const { what, line, says, told: times } of REFUSED) {
   });
 }
 
-online(`the relay is none of the command's jobs or descriptors, and is gone with it${needs}`, async () => {
+online(`the relay is not among the command's jobs or descriptors, and ends with it${needs}`, async () => {
   const { place, url } = await serve((_, response) => response.end("hello\n"));
   const { run, sockets } = await workspace();
   const lines = `jobs; wait; echo "[$!] $?"; ls /proc/self/fd; (setsid sleep 600 &); curl -sS ${url}; readlink /proc/self/ns/net; exit 3`;
@@ -141,7 +141,7 @@ online(`the relay is none of the command's jobs or descriptors, and is gone with
   expect(sockets()).toEqual([]);
 });
 
-online(`two commands at once have each their own allowlist${needs}`, async () => {
+online(`two parallel commands each have their own allowlist${needs}`, async () => {
   const [one, other] = [
     await serve((_, response) => response.end("one ")),
     await serve((_, response) => response.end("other ")),
@@ -159,7 +159,7 @@ online(`two commands at once have each their own allowlist${needs}`, async () =>
   expect(sockets()).toEqual([]);
 });
 
-online(`what goes through arrives whole, both ways${needs}`, async () => {
+online(`data arrives complete in both directions${needs}`, async () => {
   const body = randomBytes(20_000_000);
   const sum = createHash("sha256").update(body).digest("hex");
   const { place, url } = await serve((request, response) => {
@@ -201,7 +201,7 @@ for (const { how, flag } of [
   });
 }
 
-online(`a workspace may lie deeper than the path of a socket can be long${needs}`, async () => {
+online(`a workspace path may be longer than a socket path can be${needs}`, async () => {
   const { place, url } = await serve((_, response) => response.end("hello"));
   const { run, at } = await workspace({}, `${"deep/".repeat(40)}end`);
 
@@ -209,7 +209,7 @@ online(`a workspace may lie deeper than the path of a socket can be long${needs}
   expect((await run({ run: `curl -sS ${url}`, allow: [place] })).said).toBe("hello");
 });
 
-online(`a command of another workspace does not reach out by this one's socket${needs}`, async () => {
+online(`a command of another workspace cannot use this one's socket${needs}`, async () => {
   const { place, url } = await serve((_, response) => response.end("reached"));
   const [own, other] = [await workspace(), await workspace()];
   const done = new AbortController();
@@ -236,10 +236,10 @@ online(`a command of another workspace does not reach out by this one's socket${
 
 // oxfmt-ignore
 const DENIED = [
-  { title: "an allowlist that is empty",        mode: "auto", allow: [],                   says: /the network allowlist is empty$/ },
+  { title: "an empty allowlist",        mode: "auto", allow: [],                   says: /the network allowlist is empty$/ },
   { title: "no allowlist",                      mode: "auto",                              says: /the network allowlist is empty$/ },
-  { title: "an allowlist that cannot be read",  mode: "auto", allow: ["https://a.b/c"],    says: /the network allowlist has no valid entry$/ },
-  { title: "no sandbox",                        mode: "off",  allow: ["example.com"],      says: /only a sandbox can enforce the allowlist, and there is none$/ },
+  { title: "an invalid allowlist",  mode: "auto", allow: ["https://a.b/c"],    says: /the network allowlist has no valid entry$/ },
+  { title: "no sandbox",                        mode: "off",  allow: ["example.com"],      says: /only a sandbox can enforce the allowlist, and none is available$/ },
 ] as const;
 
 for (const { title, mode, says, ...given } of DENIED) {
@@ -254,7 +254,7 @@ for (const { title, mode, says, ...given } of DENIED) {
   });
 }
 
-test("the network is refused to a command in the background", async () => {
+test("the network is refused for a background command", async () => {
   const { processes, at } = await workspace();
   const background = await processes.background();
 
@@ -264,7 +264,7 @@ test("the network is refused to a command in the background", async () => {
   expect(background.list()).toEqual([]);
 });
 
-online(`a command whose relay fails is not begun, and the proxy is gone${needs}`, async () => {
+online(`a command whose relay fails does not start, and the proxy is closed${needs}`, async () => {
   const { run, at, sockets } = await workspace();
   const { execPath } = process;
   onTestFinished(() => void (process.execPath = execPath));
@@ -278,7 +278,7 @@ online(`a command whose relay fails is not begun, and the proxy is gone${needs}`
   expect(sockets()).toEqual([]);
 });
 
-online(`sockets of processes that are gone are removed, others stay${needs}`, async () => {
+online(`sockets of dead processes are removed, others stay${needs}`, async () => {
   const { run, make, sockets } = await workspace();
   const [alive, gone] = [`${ownProcess()}.999.sock`, `${ownProcess().replace(/^\d+\.\d+/, "4194305.1")}.1.sock`];
   await make({ "state/sandbox/": "" });
@@ -288,7 +288,7 @@ online(`sockets of processes that are gone are removed, others stay${needs}`, as
   expect(sockets().sort()).toEqual([alive, "other.sock"].sort());
 });
 
-test("a folder that takes no socket is an error that says so", async () => {
+test("a folder that cannot contain a socket is reported", async () => {
   const { run, at, processes } = await workspace();
   await processes.sandbox();
   // The next ones' names are known beforehand: all of them are taken.

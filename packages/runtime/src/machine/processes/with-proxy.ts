@@ -8,7 +8,7 @@ import { startProxy } from "../network/proxy.ts";
 import type { NetworkProxy, ProxiedConnection } from "../network/proxy.ts";
 
 interface ProxyOptions {
-  /** For the socket, while it is open. */
+  /** The folder of the socket. */
   readonly folder: string;
   readonly allow: readonly string[];
   readonly signal: AbortSignal;
@@ -18,9 +18,8 @@ interface ProxyOptions {
 let sockets = 0;
 
 /**
- * Runs something beside a proxy that lets through what the allowlist names, and gives it the real path of the socket
- * that the proxy listens on. Nothing of the proxy is left when it returns. Throws `NetworkDenied` where the list names
- * nothing.
+ * Runs the work with a proxy that admits what the allowlist names, and passes it the real path of the proxy's socket.
+ * The proxy is gone when this returns. Throws `NetworkDenied` if the list is empty.
  */
 export async function withProxy<T>(options: ProxyOptions, use: (socket: string) => Promise<T>): Promise<T> {
   refuseEmpty(options.allow);
@@ -43,9 +42,9 @@ export async function withProxy<T>(options: ProxyOptions, use: (socket: string) 
 const ENDING = ".sock";
 
 /**
- * A socket's path has at most 107 bytes, and a workspace may lie deep. By the number of this process and not by "self",
- * since the kernel tells everyone the path as it was given: other runtimes on the machine find the socket by it and
- * close it for their commands.
+ * A socket's path has at most 107 bytes, and a workspace may be deep. By pid and not by "self", since the kernel
+ * reports the path as it was given: other runtimes on the machine find the socket by it and close it for their
+ * commands.
  */
 function shortPath(folder: number, name: string): string {
   return `/proc/${process.pid}/fd/${folder}/${name}`;
@@ -73,7 +72,7 @@ function refuseEmpty(allow: readonly string[]): void {
   throw new ToolError("NetworkDenied", `Cannot give the command the network: ${what}`);
 }
 
-/** A process that was killed leaves its sockets behind. */
+/** Removes the sockets of killed processes. */
 function sweepLost(folder: string): void {
   for (const name of readdirSync(folder).filter((each) => each.endsWith(ENDING))) {
     const owner = name.slice(0, name.lastIndexOf(".", name.length - ENDING.length - 1));

@@ -31,7 +31,7 @@ function lines(facts: Partial<SandboxFacts>): string[] {
   return text.split(/ (?=--)/);
 }
 
-test("of the system only what is listed is there, read-only, and the roots come after what is private", () => {
+test("only listed parts of the system are visible, read-only, and the roots are mounted after the private folders", () => {
   const found = lines({});
   const at = (line: string): number => found.indexOf(line);
 
@@ -47,7 +47,7 @@ test("of the system only what is listed is there, read-only, and the roots come 
   expect(found).toContain("--chdir /home/me/work/sub");
 });
 
-test("a way out is shown before /dev is closed, and its program wherever that is hidden", () => {
+test("the proxy relay is mounted before /dev is closed, and its program even where it is hidden", () => {
   const found = lines({
     way_out: { socket: "/state/1.sock", program: "/home/me/.node/bin/node" },
     hidden: [{ path: "/home/me/.node", kind: "folder" }],
@@ -68,7 +68,7 @@ test("a program in a root, where a command could put a link in its place, is not
   expect(lines({ way_out: { socket: "/state/1.sock", program } }).join(" ")).not.toContain(program);
 });
 
-test("no name below a root is followed before the machine is read-only for the sandbox program", () => {
+test("no name below a root is resolved before the machine is read-only for the sandbox program", () => {
   const found = lines({
     hidden: [
       { path: "/home/me/work/.ssh", kind: "folder" },
@@ -92,7 +92,7 @@ test("no name below a root is followed before the machine is read-only for the s
   expect(found.filter((line) => order.includes(line))).toEqual(order);
 });
 
-test("a root inside a hidden folder is still there, and a folder inside hidden state can be opened again", () => {
+test("a root inside a hidden folder stays visible, and a folder inside hidden state can be opened again", () => {
   const found = lines({
     roots: ["/state/work"],
     hidden: [{ path: "/state", kind: "folder" }],
@@ -108,7 +108,7 @@ test("a root inside a hidden folder is still there, and a folder inside hidden s
   expect(found.filter((line) => order.includes(line))).toEqual(order);
 });
 
-test("places in private folders need no hiding, unless a root is there", () => {
+test("paths in private folders need no hiding, unless a root is there", () => {
   const hidden = [{ path: "/tmp/x/.ssh", kind: "folder" }] as const;
 
   const line = "--ro-bind /state/closed-folder /tmp/x/.ssh";
@@ -118,7 +118,7 @@ test("places in private folders need no hiding, unless a root is there", () => {
   expect(lines({ hidden, roots: ["/tmp/x"] })).toContain(line);
 });
 
-test("the whole machine as a root does not bring back what is private", () => {
+test("the whole machine as a root does not reveal private folders", () => {
   const found = lines({ roots: ["/"] });
 
   expect(found.indexOf("--bind / /")).toBeLessThan(found.indexOf("--proc /proc"));
@@ -126,7 +126,7 @@ test("the whole machine as a root does not bring back what is private", () => {
   expect(found).not.toContain("--remount-ro /");
 });
 
-test("a root inside another one comes with it and is not bound by its name", () => {
+test("a root inside another one is mounted with it, not by its name", () => {
   const found = lines({ roots: ["/home/me/work", "/home/me/work/sub"] });
 
   expect(found).toContain("--bind /home/me/work /home/me/work");
@@ -134,7 +134,7 @@ test("a root inside another one comes with it and is not bound by its name", () 
   expect(lines({ roots: ["/", "/tmp/x"] })).toContain("--bind /tmp/x /tmp/x");
 });
 
-test("a command that writes nothing gets the roots read-only, with what is hidden in them", () => {
+test("a read-only command gets the roots read-only, with hidden paths in them", () => {
   const found = lines({
     writes: false,
     hidden: [{ path: "/home/me/work/a.pem", kind: "file" }],
@@ -147,12 +147,12 @@ test("a command that writes nothing gets the roots read-only, with what is hidde
   expect(found.join(" ")).not.toContain(".git");
 });
 
-test("an older sandbox program is not asked to bound folders in memory", () => {
+test("an older sandbox program is not passed sizes of in-memory folders", () => {
   expect(lines({})).toContain("--size 1073741824");
   expect(lines({ has_sizes: false }).join(" ")).not.toContain("--size");
 });
 
-test("variables for the command alone are arguments, and the home lies where nothing of the machine is", () => {
+test("variables for the command only are arguments, and the home is outside the machine's folders", () => {
   expect(lines({ variables: { LD_PRELOAD: "x.so" } })).toContain("--setenv LD_PRELOAD x.so");
   expect(sandboxHome(["/tmp/work"])).toBe("/tmp/home");
   expect(sandboxHome(["/tmp"])).toBe("/run/home");

@@ -1,12 +1,12 @@
 import { isInside } from "../../paths/inside.ts";
-import type { ViewMount } from "./view.ts";
+import type { ViewMount } from "./machine-view.ts";
 
 export interface HiddenPlace {
   readonly path: string;
   readonly kind: "folder" | "file";
 }
 
-interface WayOut {
+interface ProxyRelay {
   /** Path of the proxy's socket outside the sandbox. */
   readonly socket: string;
   /** The program that forwards connections to it. */
@@ -49,7 +49,7 @@ export interface SandboxFacts {
   /** Set inside only, so that they do not affect the sandbox program itself (`LD_PRELOAD`). */
   readonly variables: Readonly<Record<string, string>>;
   /** Network access through a proxy. Default: none. */
-  readonly way_out?: WayOut;
+  readonly way_out?: ProxyRelay;
   readonly seccomp_fd: number;
   readonly status_fd: number;
 }

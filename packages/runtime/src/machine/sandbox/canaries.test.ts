@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { newCanary, sweepCanaries } from "./self-check.ts";
 
-test("what a check has planted that was killed is removed, and nothing else", async () => {
+test("bait of a killed check is removed, and nothing else", async () => {
   const { path } = await scratchFolder();
   const gone = spawnSync("true").pid;
   const left = [`canary${gone}x0123456789abcdef`, `canary${gone}x0123456789abcdef.pem`];

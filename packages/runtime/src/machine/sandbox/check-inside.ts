@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import { hidesInMemory } from "./bwrap.ts";
 import type { SandboxFacts } from "./bwrap.ts";
+import { inSingleQuotes } from "../../protocol/shell-quote.ts";
 
 type CheckedFacts = Pick<
   SandboxFacts,
@@ -55,7 +56,7 @@ function groupLines(facts: CheckedFacts, numberOf: NumberOf): readonly string[] 
     const folder = dirname(path);
     const tests = groups.get(folder) ?? [];
     groups.set(folder, tests);
-    tests.push(test(quote(`./${path.slice(path.lastIndexOf("/") + 1)}`)));
+    tests.push(test(inSingleQuotes(`./${path.slice(path.lastIndexOf("/") + 1)}`)));
   };
   for (const place of hidden) {
     const { path, kind } = place;
@@ -64,7 +65,7 @@ function groupLines(facts: CheckedFacts, numberOf: NumberOf): readonly string[] 
   }
   if (writes) for (const path of read_only) add(path, (name) => `[ -e ${name} ] && [ ! -w ${name} ]`);
   return [...groups].map(([folder, tests]) => {
-    const all = [`cd -P -- ${quote(folder)}`, `[ /dev/fd/${numberOf(folder)} -ef . ]`, ...tests];
+    const all = [`cd -P -- ${inSingleQuotes(folder)}`, `[ /dev/fd/${numberOf(folder)} -ef . ]`, ...tests];
     return `{ ${all.join(" && ")}; } 2>/dev/null || ${complain(folder)}`;
   });
 }
@@ -84,7 +85,9 @@ function mountLines(facts: CheckedFacts): readonly string[] {
   if (wanted.length === 0) return [];
   return [
     `IFS= read -r -d "" REPLY </proc/self/mountinfo`,
-    ...wanted.map(({ path, flag }) => `[[ $REPLY == *${quote(` ${escaped(path)} ${flag},`)}* ]] || ${complain(path)}`),
+    ...wanted.map(
+      ({ path, flag }) => `[[ $REPLY == *${inSingleQuotes(` ${escaped(path)} ${flag},`)}* ]] || ${complain(path)}`,
+    ),
     "unset REPLY",
   ];
 }
@@ -106,7 +109,7 @@ function escaped(path: string): string {
 /** Checks folders that the command writes to or starts in. The last one stays the working folder. */
 function folderLines({ cwd, writes, writable, opened }: CheckedFacts, numberOf: NumberOf): readonly string[] {
   const enter = (folder: string): string =>
-    `{ cd -P -- ${quote(folder)} && [ /dev/fd/${numberOf(folder)} -ef . ]; } 2>/dev/null || ${complain(folder)}`;
+    `{ cd -P -- ${inSingleQuotes(folder)} && [ /dev/fd/${numberOf(folder)} -ef . ]; } 2>/dev/null || ${complain(folder)}`;
   // Folders that are gone are left out: with a missing one the sandbox program would not start at all.
   const written = [...writable.filter((folder) => existsSync(folder)), ...(writes ? opened : [])];
   return [...written.map(enter), enter(cwd), "unset OLDPWD; declare -x OLDPWD"];
@@ -114,11 +117,7 @@ function folderLines({ cwd, writes, writable, opened }: CheckedFacts, numberOf: 
 
 /** Begins like an error of the sandbox program, so that it does not count as output of the command. */
 function complain(path: string): string {
-  return `{ echo ${quote(`bwrap: "${path}" ${MOVED}`)} >&2; exit 125; }`;
+  return `{ echo ${inSingleQuotes(`bwrap: "${path}" ${MOVED}`)} >&2; exit 125; }`;
 }
 
 const MOVED = "moved while the sandbox was being set up";
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}

@@ -16,7 +16,7 @@ const planted = {
   left_word: "left-word",
 } as const;
 
-test("every attempt has a name of its own, and a script for each architecture", () => {
+test("every attempt has a unique name, and a script for each architecture", () => {
   const names = ATTEMPTS.map(({ attempt }) => attempt);
 
   expect(new Set(names).size).toBe(names.length);
@@ -40,7 +40,7 @@ test.each(NAMED)("there is an attempt for %s", (name) => {
   expect(ATTEMPTS.some(({ attempt }) => attempt.includes(name))).toBe(true);
 });
 
-test("no attempt holds the words by which an escape is seen", () => {
+test("no attempt contains the words that report an escape", () => {
   for (const { script } of ATTEMPTS) {
     const text = script({ ...planted, architecture: "x64" });
     for (const word of [planted.secret, planted.process_word, planted.left_word]) expect(text).not.toContain(word);

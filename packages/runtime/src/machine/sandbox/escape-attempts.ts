@@ -1,8 +1,9 @@
 import { callNumber } from "./seccomp.ts";
 import type { Architecture } from "./seccomp.ts";
+import { inSingleQuotes } from "../../protocol/shell-quote.ts";
 
 /** Bait outside the sandbox that the attempts try to reach. None of it is real data. */
-export interface Planted {
+export interface Bait {
   /** A file in the runtime's state folder, and its content. */
   readonly state_file: string;
   readonly secret: string;
@@ -29,7 +30,7 @@ export interface Planted {
 export interface Attempt {
   readonly attempt: string;
   /** Prints `escaped` where it succeeded, `not_tried` where it needs a program that is not installed. */
-  readonly script: (planted: Planted) => string;
+  readonly script: (planted: Bait) => string;
 }
 
 /** Makes a system call; escaped unless it was not permitted, or the kernel does not have it. */
@@ -55,7 +56,7 @@ function systemCall(name: string, args: string, attempt = `call ${name}`): Attem
 /** Abstract sockets have a zero byte before their names. */
 function connects(before: string, name: string): string {
   return `command -v perl >/dev/null || { echo not_tried; exit; }
-perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) and connect(S, pack_sockaddr_un(${before} . $ARGV[0])) and print "escaped"' ${quote(name)}`;
+perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) and connect(S, pack_sockaddr_un(${before} . $ARGV[0])) and print "escaped"' ${inSingleQuotes(name)}`;
 }
 
 function opensForWriting(path: string): string {
@@ -71,15 +72,15 @@ function apart(word: string): string {
 export const ATTEMPTS: readonly Attempt[] = [
   {
     attempt: "write outside the roots",
-    script: ({ new_files }) => new_files.map((file) => `echo x 2>/dev/null > ${quote(file)}`).join("\n"),
+    script: ({ new_files }) => new_files.map((file) => `echo x 2>/dev/null > ${inSingleQuotes(file)}`).join("\n"),
   },
-  { attempt: "read the runtime's state", script: ({ state_file }) => `cat ${quote(state_file)}` },
+  { attempt: "read the runtime's state", script: ({ state_file }) => `cat ${inSingleQuotes(state_file)}` },
   {
     attempt: "write the runtime's state",
-    script: ({ state_file }) => `echo x > ${quote(state_file)}; rm -f ${quote(state_file)}`,
+    script: ({ state_file }) => `echo x > ${inSingleQuotes(state_file)}; rm -f ${inSingleQuotes(state_file)}`,
   },
-  { attempt: "read a closed file in the workspace", script: ({ key_file }) => `cat ${quote(key_file)}` },
-  { attempt: "read a file of the home", script: ({ home_file }) => `cat ${quote(home_file)}` },
+  { attempt: "read a closed file in the workspace", script: ({ key_file }) => `cat ${inSingleQuotes(key_file)}` },
+  { attempt: "read a file of the home", script: ({ home_file }) => `cat ${inSingleQuotes(home_file)}` },
   {
     attempt: "reach a socket in the workspace that was renamed",
     script: ({ renamed_socket }) => connects('""', renamed_socket),
@@ -87,7 +88,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   {
     attempt: "read the runtime's state through /proc",
     script: ({ state_file, pid }) =>
-      ["1", "self", `${pid}`].map((each) => `cat /proc/${each}/root${quote(state_file)}`).join("; "),
+      ["1", "self", `${pid}`].map((each) => `cat /proc/${each}/root${inSingleQuotes(state_file)}`).join("; "),
   },
   {
     attempt: "see a process outside",
@@ -143,7 +144,3 @@ command -v sudo >/dev/null && sudo -n true 2>/dev/null && echo escaped`,
       `(setsid nohup bash -c 'exec -a ${apart(left_word).replace('""', "''")} sleep 60' >/dev/null 2>&1 &) & setsid sleep 60 & exit`,
   },
 ];
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}

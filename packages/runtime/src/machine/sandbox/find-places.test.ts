@@ -27,7 +27,7 @@ async function workspace(files: Readonly<Record<string, string>>, later: readonl
   return { ...folder, find, at };
 }
 
-test("only what is there is hidden or made read-only", async () => {
+test("only existing paths are hidden or made read-only", async () => {
   const { find } = await workspace({});
 
   expect(find()).toEqual({ hidden: ["state (folder)"], read_only: [], ruled: [], pinned: [], left_out: 0 });
@@ -67,7 +67,7 @@ test("of git, hooks and configuration are read-only, and its folder cannot be re
   });
 });
 
-test("what has to be hidden is found in folders that are read-only too, of which nothing else is told", async () => {
+test("paths to hide are found even in read-only folders, and nothing else in them is reported", async () => {
   const { find } = await workspace({
     "root/.codex/auth.json": "",
     "root/.codex/config.toml": "",
@@ -98,7 +98,7 @@ test("what has to be hidden is found in folders that are read-only too, of which
   });
 });
 
-test("what is hidden for the names above it cannot be moved to where it would not be", async () => {
+test("a path that is hidden because of its parent folders cannot be moved out of them", async () => {
   const { find } = await workspace({ "root/a/.ethereum/keystore/k": "", "root/b/.ssh/id": "" });
 
   expect(find()).toMatchObject({
@@ -107,7 +107,7 @@ test("what is hidden for the names above it cannot be moved to where it would no
   });
 });
 
-test("an own folder in a root is made, hidden, and cannot be moved with those above it", async () => {
+test("one of our folders in a root is created, hidden, and cannot be moved with its parents", async () => {
   const folder = await scratchFolder();
   await folder.make({ "root/cfg/": "", "home/": "" });
   const at = (name: string): string => join(folder.path, name);
@@ -120,7 +120,7 @@ test("an own folder in a root is made, hidden, and cannot be moved with those ab
   expect(pinned).toEqual([at("root/cfg"), at("root/var"), at("root/var/state")]);
 });
 
-test("an own folder that cannot be made is not left to a command", async () => {
+test("one of our folders that cannot be created is not left to a command", async () => {
   const folder = await scratchFolder();
   await folder.make({ "root/cfg": "a file", "home/": "" });
   const [root, own] = [join(folder.path, "root"), join(folder.path, "root/cfg/autonous")];
@@ -131,19 +131,19 @@ test("an own folder that cannot be made is not left to a command", async () => {
   );
 });
 
-test("a link in a root hides nothing of what it leads to", async () => {
+test("a link in a root does not hide its target", async () => {
   const { find } = await workspace({ "root/.ssh": "-> /", "root/.vscode": "-> ." });
 
   expect(find()).toMatchObject({ hidden: ["state (folder)"], read_only: [] });
 });
 
-test("a link in the home folder is hidden where it leads", async () => {
+test("the target of a link in the home folder is hidden", async () => {
   const { find } = await workspace({ "dotfiles/netrc": "", "home/.netrc": "-> ../dotfiles/netrc" });
 
   expect(find().hidden).toEqual(["dotfiles/netrc (file)", "state (folder)"]);
 });
 
-test("what comes and goes between two commands is seen", async () => {
+test("paths that appear and disappear between two commands are detected", async () => {
   const { find, make } = await workspace({ "root/a/b.txt": "" });
   find();
   await make({ "root/a/.npmrc": "", "root/.vscode/tasks.json": "" });
@@ -151,7 +151,7 @@ test("what comes and goes between two commands is seen", async () => {
   expect(find()).toMatchObject({ read_only: ["root/.vscode", "root/a/.npmrc"], pinned: [] });
 });
 
-test("however many there are, each sensitive file is found, also far down and in a wide tree", async () => {
+test("every sensitive file is found, even deep in a large tree", async () => {
   const keys = Array.from({ length: 300 }, (_, index) => [`root/keys/${index}.pem`, ""]);
   const folders = Array.from({ length: 600 }, (_, index) => [`root/folder-${index}/`, ""]);
   const { find } = await workspace(Object.fromEntries([...keys, ...folders, ["root/folder-599/deep/er/last.key", ""]]));
@@ -161,7 +161,7 @@ test("however many there are, each sensitive file is found, also far down and in
   expect(hidden).toContain("root/folder-599/deep/er/last.key (file)");
 });
 
-test("folders that are called like git's stores are looked into where they are none", async () => {
+test("folders that are only named like git's stores are searched", async () => {
   const { find } = await workspace({
     "root/logs/a.pem": "",
     "root/objects/b.key": "",
@@ -181,7 +181,7 @@ test("folders that are called like git's stores are looked into where they are n
   ]);
 });
 
-test("a folder with a key whose name cannot be passed on is hidden; in a root itself the command is refused", async () => {
+test("a folder with a key whose name cannot be an argument is hidden; directly in a root the command is refused", async () => {
   const { find, at } = await workspace({ "root/odd/plain.txt": "" });
   writeFileSync(Buffer.concat([Buffer.from(at("root/odd/")), Buffer.from([0xff]), Buffer.from(".pem")]), "");
 
@@ -200,7 +200,7 @@ test("a socket in a root is hidden, regardless of its listener and its name", as
   expect(find().hidden).toContain("root/run/second (file)");
 });
 
-test("rules hide places and make them read-only besides the tables", async () => {
+test("rules hide paths and make them read-only in addition to the tables", async () => {
   const { find } = await workspace({
     "root/secrets/deep/a.txt": "",
     "root/generated/b.txt": "",
@@ -236,7 +236,7 @@ test("rules hide places and make them read-only besides the tables", async () =>
   expect(find()).toMatchObject({ hidden: ["state (folder)"], read_only: [] });
 });
 
-test("a file that comes right after a look is found by the next one", async () => {
+test("a file created right after a search is found by the next one", async () => {
   const { find, at } = await workspace({ "root/a/": "" });
   for (let round = 0; round < 50; round++) {
     find();
@@ -245,7 +245,7 @@ test("a file that comes right after a look is found by the next one", async () =
   }
 });
 
-test("keys that came with packages of Python are not hidden, as pip needs them; what runs later there is read-only", async () => {
+test("keys in Python packages are not hidden, as pip needs them; run-later files there are read-only", async () => {
   const packages = "root/.venv/lib/python3.11/site-packages";
   const { find } = await workspace({
     [`${packages}/certifi/cacert.pem`]: "",
@@ -260,7 +260,7 @@ test("keys that came with packages of Python are not hidden, as pip needs them; 
   });
 });
 
-test("what is known to run later by its path is read-only among packages too, of which nothing else is looked at", async () => {
+test("paths known to run later are read-only in package folders too, which are not searched otherwise", async () => {
   const files = {
     "root/node_modules/autonous/dist/bin/autonous.js": "",
     "root/node_modules/other/server.key": "",

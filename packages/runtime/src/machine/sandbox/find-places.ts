@@ -5,13 +5,14 @@ import type { PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
 import type { HiddenPlace } from "./bwrap.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS } from "./find-outside.ts";
 import { judgeEntries } from "./judge-folder.ts";
-import type { JudgedFolder, Judging } from "./judge-folder.ts";
+import type { JudgedFolder, FolderJudge } from "./judge-folder.ts";
 import { isCacheAmong, isInCache } from "./named-places.ts";
-import { MOST_WATCHED } from "./place-guard.ts";
-import { MOST_NAMES, MOST_READ_ONLY, notHidden, tooLarge, tooManyRuled } from "./place-limits.ts";
+import { MAX_WATCHED } from "./place-guard.ts";
+import { MAX_NAMES, MAX_READ_ONLY, notHidden, tooLarge, tooManyRuled } from "./place-limits.ts";
 import { StraySockets } from "./stray-sockets.ts";
 import type { ShownPlace } from "./stray-sockets.ts";
 
@@ -125,7 +126,7 @@ export class PlaceFinder {
     const pinned: string[] = [];
     const above = new Set<string>();
     /** Read-only folders and their subfolders: their entries need no protection of their own against changes or moves. */
-    const fixed = new Map<string, Fixed>();
+    const fixed = new Map<string, FixedReason>();
     const watched: string[] = [];
     // The list grows while it is walked.
     for (const folder of folders) {
@@ -141,18 +142,18 @@ export class PlaceFinder {
       if (kept === undefined) {
         read_only.push(...found.read_only);
         pinned.push(...found.pinned);
-        if (found.mayBeRuled && watched.length < MOST_WATCHED) watched.push(folder);
+        if (found.mayBeRuled && watched.length < MAX_WATCHED) watched.push(folder);
       }
       if (kept !== undefined || found.read_only.length + found.ruled.length > 0)
         markFixed(found, kept, { fixed, git_places });
       for (const each of found.folders) folders.push(each);
     }
     this.#seen = seen;
-    if (ruled.length > MOST_READ_ONLY) throw tooManyRuled(ruled.length);
-    const left_out = Math.max(0, read_only.length - MOST_READ_ONLY);
+    if (ruled.length > MAX_READ_ONLY) throw tooManyRuled(ruled.length);
+    const left_out = Math.max(0, read_only.length - MAX_READ_ONLY);
     // Parents first: mounts that exist in a folder move along with it.
-    const pins = [...new Set([...pinned.slice(0, MOST_READ_ONLY), ...above])].sort();
-    return { hidden, read_only: read_only.slice(0, MOST_READ_ONLY), ruled, pinned: pins, watched, left_out };
+    const pins = [...new Set([...pinned.slice(0, MAX_READ_ONLY), ...above])].sort();
+    return { hidden, read_only: read_only.slice(0, MAX_READ_ONLY), ruled, pinned: pins, watched, left_out };
   }
 
   #look(
@@ -167,7 +168,7 @@ export class PlaceFinder {
     const entries = entriesOf(folder);
     if (entries === undefined) return undefined;
     this.#names += entries.length;
-    if (this.#names > MOST_NAMES) throw tooLarge(this.#workspace.roots);
+    if (this.#names > MAX_NAMES) throw tooLarge(this.#workspace.roots);
     const { ino, mtimeNs, ctimeNs } = stats;
     const isSettled = Date.now() - Number(ctimeNs / 1_000_000n) > SETTLED_MS;
     const own = judge ?? NO_RULES;
@@ -175,7 +176,7 @@ export class PlaceFinder {
   }
 }
 
-const NO_RULES: Judging = { judge: () => undefined, mayCloseBelow: () => false };
+const NO_RULES: FolderJudge = { judge: () => undefined, mayCloseBelow: () => false };
 
 /** The folder and its parents below the roots: renaming one would move the closed paths in it. */
 function foldersAbove(folder: string, roots: readonly string[]): readonly string[] {
@@ -184,12 +185,12 @@ function foldersAbove(folder: string, roots: readonly string[]): readonly string
   return above;
 }
 
-type Fixed = "later" | "ruled";
+type FixedReason = "later" | "ruled";
 
 function markFixed(
   { folders, read_only, ruled }: JudgedFolder,
-  within: Fixed | undefined,
-  { fixed, git_places }: { readonly fixed: Map<string, Fixed>; readonly git_places: GitPlaces },
+  within: FixedReason | undefined,
+  { fixed, git_places }: { readonly fixed: Map<string, FixedReason>; readonly git_places: GitPlaces },
 ): void {
   const [later, byRule] = [new Set(read_only), new Set(ruled)];
   for (const each of folders) {

@@ -36,12 +36,12 @@ const PACKAGES = "node_modules";
 /** Git's storage in the folder of a repository. */
 const STORES: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
 
-export type Judging = Pick<PlaceJudge, "judge" | "mayCloseBelow">;
+export type FolderJudge = Pick<PlaceJudge, "judge" | "mayCloseBelow">;
 
 const NOTHING: readonly never[] = [];
 
 /** Findings in one folder. */
-interface Lists {
+interface FolderFindings {
   readonly hidden: HiddenPlace[];
   readonly read_only: string[];
   readonly ruled: string[];
@@ -53,9 +53,9 @@ export function judgeEntries(
   folder: string,
   entries: readonly Dirent[],
   workspace: Places,
-  { judge, mayCloseBelow }: Judging,
+  { judge, mayCloseBelow }: FolderJudge,
 ): JudgedFolder {
-  const lists: Lists = { hidden: [], read_only: [], ruled: [], pinned: [], folders: [] };
+  const lists: FolderFindings = { hidden: [], read_only: [], ruled: [], pinned: [], folders: [] };
   let isUnnamed = false;
   let isTied = false;
   const isRepository = looksLikeRepository(new Set(entries.map(({ name }) => name)));
@@ -79,9 +79,9 @@ export function judgeEntries(
         : isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name));
     const isPublished = (): boolean => !isFolder && isPublishedKey(path, workspace);
     // A read-only mount does not prevent writing to a pipe or a device, so these are hidden.
-    const isUnkept = !isFolder && !entry.isFile() && (entry.isSocket() || closed !== undefined || isLater());
+    const cannotMount = !isFolder && !entry.isFile() && (entry.isSocket() || closed !== undefined || isLater());
     const isSensitive = isHiddenName(folder, name, workspace) && !isPublished();
-    if (closed === "hide" || isUnkept || isSensitive) {
+    if (closed === "hide" || cannotMount || isSensitive) {
       lists.hidden.push({ path, kind: isFolder ? "folder" : "file" });
       isTied ||= isSensitive && !isHiddenName(ANYWHERE, name, workspace);
       continue;
@@ -100,7 +100,7 @@ export function judgeEntries(
     }
   }
   const mayBeRuled = mayCloseBelow(folder);
-  if (!isUnnamed) return { ...keptOf(lists), isTied, mayBeRuled };
+  if (!isUnnamed) return { ...withSharedLists(lists), isTied, mayBeRuled };
   // An entry whose name cannot be passed as an argument cannot be hidden by itself. Its folder can.
   if (workspace.roots.includes(folder)) throw unnamed(folder);
   return { ...NO_LISTS, hidden: [{ path: folder, kind: "folder" }], isTied, mayBeRuled };
@@ -111,13 +111,13 @@ const ANYWHERE = "/-";
 
 const NO_LISTS = { hidden: NOTHING, read_only: NOTHING, ruled: NOTHING, pinned: NOTHING, folders: NOTHING } as const;
 
-function keptOf({ hidden, read_only, ...more }: Lists): Omit<JudgedFolder, "isTied" | "mayBeRuled"> {
-  const [ruled, pinned, folders] = [kept(more.ruled), kept(more.pinned), kept(more.folders)];
-  return { hidden: kept(hidden), read_only: kept(read_only), ruled, pinned, folders };
+function withSharedLists({ hidden, read_only, ...more }: FolderFindings): Omit<JudgedFolder, "isTied" | "mayBeRuled"> {
+  const [ruled, pinned, folders] = [orShared(more.ruled), orShared(more.pinned), orShared(more.folders)];
+  return { hidden: orShared(hidden), read_only: orShared(read_only), ruled, pinned, folders };
 }
 
 /** Most folders of a large tree have no findings: they share one empty list. */
-function kept<T>(list: readonly T[]): readonly T[] {
+function orShared<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? NOTHING : list;
 }
 

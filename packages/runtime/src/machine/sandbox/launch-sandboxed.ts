@@ -7,7 +7,7 @@ import { anonymousFile, reopen } from "../processes/anonymous-file.ts";
 import type { CommandEnvironment } from "../processes/environment.ts";
 import { bashArguments, openJudged } from "../processes/launch.ts";
 import type { Launch, Prologues } from "../processes/launch.ts";
-import { holdStill, registerMover } from "../processes/hold-still.ts";
+import { suspendMovers, registerMover } from "../processes/suspend-movers.ts";
 import type { PipePool } from "../processes/output-pipes.ts";
 import { bwrapArguments, foldersInMemory, sandboxHome } from "./bwrap.ts";
 import type { SandboxFacts } from "./bwrap.ts";
@@ -18,14 +18,14 @@ import type { GitIdentity } from "./git-identity.ts";
 import { KnownFolders } from "./known-folders.ts";
 import { writableMounts } from "./old-root.ts";
 import { openPlaces } from "./open-places.ts";
-import { closedPackages, openCaches } from "./package-caches.ts";
+import { closedPackages, openCaches } from "./writable-caches.ts";
 import { inodeOf, PlaceGuard } from "./place-guard.ts";
 import type { GuardedPlaces } from "./place-guard.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
 import { seccompProgram } from "./seccomp.ts";
 import type { Architecture, Sockets } from "./seccomp.ts";
 import { gateOf, heldUntilBegun, isReady, numberIn, statusFile } from "./status-file.ts";
-import type { MachineView } from "./view.ts";
+import type { MachineView } from "./machine-view.ts";
 
 /** Descriptors of the sandbox program. Those of the check follow, and the prologue comes last. */
 const SECCOMP_FD = 3;
@@ -81,7 +81,7 @@ export class SandboxLauncher {
   launch(command: Command, proxy_socket?: string): Launch {
     closeSync(openJudged(command.cwd));
     // With read-only roots, mount points that bubblewrap creates cannot damage anything in them.
-    const release = command.read_only === true ? undefined : holdStill(this.#parts.roots);
+    const release = command.read_only === true ? undefined : suspendMovers(this.#parts.roots);
     try {
       const { launch, status } = this.#make(command, proxy_socket);
       return release === undefined ? launch : heldUntilBegun(launch, { status, release });
@@ -142,7 +142,7 @@ export class SandboxLauncher {
   }
 
   /** Searches for paths to protect and opens their folders. Repeats where one has moved meanwhile. */
-  #prepare(command: Command, proxy_socket: string | undefined): Prepared {
+  #prepare(command: Command, proxy_socket: string | undefined): PreparedSandbox {
     const moved = new Set<string>();
     for (let left = LOOKS - 1; ; left--) {
       try {
@@ -171,7 +171,11 @@ export class SandboxLauncher {
     });
   }
 
-  #factsFor(command: Command, proxy_socket: string | undefined, moved: readonly string[]): Omit<Prepared, "check"> {
+  #factsFor(
+    command: Command,
+    proxy_socket: string | undefined,
+    moved: readonly string[],
+  ): Omit<PreparedSandbox, "check"> {
     const parts = this.#parts;
     // Replacing a file from outside removes the mount that keeps it read-only for commands that already run.
     const opens = this.#running === 0 ? command.opens : undefined;
@@ -230,7 +234,7 @@ export class SandboxLauncher {
   }
 }
 
-interface Prepared {
+interface PreparedSandbox {
   readonly facts: SandboxFacts;
   readonly check: InsideCheck;
   readonly left_out: number;

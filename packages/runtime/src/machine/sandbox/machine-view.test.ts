@@ -85,7 +85,7 @@ sandboxed(
   },
 );
 
-sandboxed(`of the home a command sees toolchains and the way to the root, read-only${needs}`, async () => {
+sandboxed(`in the home a command sees only toolchains and the path to the root, read-only${needs}`, async () => {
   const { run, at } = await home({
     "home/.nvm/versions/a": "tool",
     "home/.cargo/bin/x": "tool",
@@ -112,22 +112,25 @@ sandboxed(`of the home a command sees toolchains and the way to the root, read-o
   expect(wrote).toBe("");
 });
 
-sandboxed(`what appears in the home or is replaced there during a command is not seen by it${needs}`, async () => {
-  const { run, at } = await home({ "home/.netrc": "old" });
-  const running = run(
-    `touch begun; until [ -e go ]; do sleep 0.02; done; cat ${at(".netrc")} ${at(".ssh/id_new")} ${at("later/key.pem")}; grep -rs ${SECRET} ${at(".")}; echo over`,
-  );
-  await vi.waitFor(() => expect(existsSync(at("work/root/begun"))).toBe(true), { timeout: 20_000 });
-  writeFileSync(at(".netrc.new"), SECRET);
-  renameSync(at(".netrc.new"), at(".netrc"));
-  for (const folder of [".ssh", "later"]) mkdirSync(at(folder));
-  for (const file of [".ssh/id_new", "later/key.pem"]) writeFileSync(at(file), SECRET);
-  writeFileSync(at("work/root/go"), "");
+sandboxed(
+  `files that appear in the home or are replaced there during a command are invisible to it${needs}`,
+  async () => {
+    const { run, at } = await home({ "home/.netrc": "old" });
+    const running = run(
+      `touch begun; until [ -e go ]; do sleep 0.02; done; cat ${at(".netrc")} ${at(".ssh/id_new")} ${at("later/key.pem")}; grep -rs ${SECRET} ${at(".")}; echo over`,
+    );
+    await vi.waitFor(() => expect(existsSync(at("work/root/begun"))).toBe(true), { timeout: 20_000 });
+    writeFileSync(at(".netrc.new"), SECRET);
+    renameSync(at(".netrc.new"), at(".netrc"));
+    for (const folder of [".ssh", "later"]) mkdirSync(at(folder));
+    for (const file of [".ssh/id_new", "later/key.pem"]) writeFileSync(at(file), SECRET);
+    writeFileSync(at("work/root/go"), "");
 
-  expect((await running).said).toBe("over\n");
-});
+    expect((await running).said).toBe("over\n");
+  },
+);
 
-sandboxed(`a tool of the home that is a link into the root shows nothing but the root${needs}`, async () => {
+sandboxed(`a tool in the home that is a link into the root reveals nothing outside the root${needs}`, async () => {
   const { run, at } = await home({
     "home/.ssh/id_rsa": SECRET,
     "home/work/root/bin/": "",
@@ -139,7 +142,7 @@ sandboxed(`a tool of the home that is a link into the root shows nothing but the
   expect((await run(`cat ${at(".local/bin/id_rsa")} bin/id_rsa`)).said).toBe("");
 });
 
-sandboxed(`git knows who the person is, and nothing that signs in${needs}`, async () => {
+sandboxed(`git knows the user's identity, but no credentials${needs}`, async () => {
   const { run, at } = await home({
     "home/.gitconfig": `[user]\n\tname = Ann \\"A\\" \\\\ O'Neil\n\temail = ann@example.com\n[credential]\n\thelper = store\n[http]\n\textraHeader = ${SECRET}\n[url "https://${SECRET}@x"]\n\tinsteadOf = https://x\n[include]\n\tpath = more\n[core]\n\tfsmonitor = /tmp/evil\n`,
     "home/more": "[init]\n\tdefaultBranch = trunk\n",
@@ -168,7 +171,7 @@ sandboxed(`of 300 keys in one folder none can be read${needs}`, async () => {
   expect(said).toBe("300\n");
 });
 
-sandboxed(`a command that only looks cannot write to the roots, and has its /tmp${needs}`, async () => {
+sandboxed(`a read-only command cannot write to the roots, and has its own /tmp${needs}`, async () => {
   const { run, at } = await home({ "home/work/root/a.txt": "a\na\n", "home/work/root/x.pem": SECRET });
   const { said } = await run(
     "{ uniq a.txt out; echo x > b; rm a.txt; mkdir c; chmod 600 a.txt; cat x.pem; } 2>/dev/null; echo kept > /tmp/t; cat /tmp/t a.txt; echo $GIT_OPTIONAL_LOCKS",

@@ -19,7 +19,7 @@ interface OpenOptions {
   readonly environment: CommandEnvironment;
 }
 
-interface Opened {
+interface OpenedAccess {
   readonly found: FoundPlaces;
   /** Additional variables for the command. */
   readonly variables: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ const NO_HOOKS: Readonly<Record<string, string>> = {
  * The protected paths without those that the command may change. Removed instead of mounted writable: a mount point
  * cannot be replaced, and git writes files by replacing them. Hidden paths always stay hidden.
  */
-export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, options: OpenOptions): Opened {
+export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, options: OpenOptions): OpenedAccess {
   if (opens === undefined) return { found, variables: {} };
   if (opens.git === undefined || opens.git === "all") {
     const isOpen = (path: string): boolean =>
@@ -139,7 +139,7 @@ function pathOutside({ environment, roots }: OpenOptions): string {
 }
 
 /** Size limit of a file that git obeys; larger files are not judged. */
-const MOST_BYTES = 1 << 20;
+const MAX_BYTES = 1 << 20;
 
 /** Whether git, in every repository below the roots, runs no program but itself. */
 function runNothing({ read_only, pinned, left_out }: FoundPlaces, options: OpenOptions): boolean {
@@ -158,7 +158,7 @@ function runsNothing(path: string, options: OpenOptions): boolean {
   try {
     if (name === "hooks") return readdirSync(path).every((hook) => hook.endsWith(".sample"));
     if (name === "attributes") return true; // harmless without programs
-    const content = readRegular(path, MOST_BYTES);
+    const content = readRegular(path, MAX_BYTES);
     if (content === undefined) return false;
     if (isConfiguration(path)) return addsOnlyPlain("", content.toString("latin1"), () => true);
     const target = pointedTo(content.toString("utf8"), dirname(path));
@@ -176,7 +176,7 @@ function rebasesWithoutPrograms(repository: string): boolean {
     return [repository, ...folders].every((folder) => {
       const todo = join(folder, "rebase-merge/git-rebase-todo");
       if (!existsSync(todo)) return true;
-      const content = readRegular(todo, MOST_BYTES);
+      const content = readRegular(todo, MAX_BYTES);
       return content !== undefined && programsInTodo(content.toString("latin1")).length === 0;
     });
   } catch {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { PlaceJudge } from "../../contract/processes.ts";
 
 /** Limit for watched folders: those with protected files or with paths that a rule may close. Most workspaces have few. */
-export const MOST_WATCHED = 256;
+export const MAX_WATCHED = 256;
 
 /** Paths that a command must not access. */
 export interface GuardedPlaces {
@@ -17,7 +17,7 @@ export interface GuardedPlaces {
   readonly closed: ReadonlySet<string>;
 }
 
-interface Guarded extends GuardedPlaces {
+interface WatchedPlaces extends GuardedPlaces {
   readonly onOpened: (path: string) => void;
 }
 
@@ -28,7 +28,7 @@ interface Guarded extends GuardedPlaces {
  */
 export class PlaceGuard {
   readonly #watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: bigint }>();
-  readonly #guarded = new Set<Guarded>();
+  readonly #guarded = new Set<WatchedPlaces>();
 
   /**
    * Calls `onOpened` when a protected file was replaced, or when a path appears that rules close to the command. Call the
@@ -53,7 +53,7 @@ export class PlaceGuard {
     if (inode === undefined || known?.inode === inode) return;
     known?.watcher.close(); // it watches an earlier folder at this path
     this.#watchers.delete(folder);
-    if (this.#watchers.size >= MOST_WATCHED) return;
+    if (this.#watchers.size >= MAX_WATCHED) return;
     try {
       const watcher = watch(folder, { persistent: false }, (_, name) => this.#changed(folder, name));
       const drop = (): void => {
@@ -80,7 +80,7 @@ export class PlaceGuard {
   }
 
   /** Checks a new entry, and its own entries if it is a folder. */
-  #appeared(path: string, guarded: Guarded): void {
+  #appeared(path: string, guarded: WatchedPlaces): void {
     const { closes, closed, onOpened } = guarded;
     if (closes === undefined || closed.has(path)) return;
     const kind = kindOf(path);

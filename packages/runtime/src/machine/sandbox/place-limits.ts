@@ -1,14 +1,14 @@
 import { ToolError } from "../../protocol/errors.ts";
 
 /** Each costs one mount per command, about 0.1 ms. */
-export const MOST_READ_ONLY = 512;
+export const MAX_READ_ONLY = 512;
 /** Takes about 10 s. A folder with more names is not a plausible workspace. */
-export const MOST_NAMES = 5_000_000;
+export const MAX_NAMES = 5_000_000;
 
 export function tooManyRuled(count: number): ToolError {
   return new ToolError(
     "SandboxUnavailable",
-    `Cannot run the command: rules make ${count} paths read-only, and a sandbox supports at most ${MOST_READ_ONLY}`,
+    `Cannot run the command: rules make ${count} paths read-only, and a sandbox supports at most ${MAX_READ_ONLY}`,
     { hint: "Deny writing to folders instead of single files: docs/** instead of docs/*.md." },
   );
 }
@@ -16,7 +16,7 @@ export function tooManyRuled(count: number): ToolError {
 export function tooLarge(roots: readonly string[]): ToolError {
   return new ToolError(
     "SandboxUnavailable",
-    `Cannot run the command: ${roots.join(", ")} has more than ${MOST_NAMES} files and folders to search for paths to hide`,
+    `Cannot run the command: ${roots.join(", ")} has more than ${MAX_NAMES} files and folders to search for paths to hide`,
     { hint: "Choose a smaller folder as the root." },
   );
 }

@@ -1,4 +1,5 @@
 import { PROXY_SOCKET } from "./bwrap.ts";
+import { inSingleQuotes } from "../../protocol/shell-quote.ts";
 
 /** A usual proxy port. Always free: no other process is in the command's network namespace. */
 const PORT = 3128;
@@ -58,12 +59,8 @@ interface RelayFacts {
  * its output is closed, and the relay is not a job of the shell: `wait`, `jobs` and `$!` belong to the command.
  */
 export function relayLines({ program, status_fd }: RelayFacts): readonly string[] {
-  const start = [program, "--disable-sigusr1", "--input-type=commonjs", "--eval", RELAY].map(quote).join(" ");
+  const start = [program, "--disable-sigusr1", "--input-type=commonjs", "--eval", RELAY].map(inSingleQuotes).join(" ");
   return [
     `[ "$(NODE_OPTIONS= NODE_EXTRA_CA_CERTS= ${start} </dev/null ${status_fd}>&- &)" = ready ] || { echo "the relay to the proxy failed" >&2; exit 1; }`,
   ];
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -110,7 +110,7 @@ sandboxed(`/tmp, /run and the home are private, writable and gone afterwards${ne
   expect(existsSync("/tmp/home")).toBe(false);
 });
 
-sandboxed(`a folder given as /tmp lasts from one command to the next${needs}`, async () => {
+sandboxed(`a folder configured as /tmp persists between commands${needs}`, async () => {
   const { at, run, make } = await workspace();
   await make({ "state/tmp/": "" });
   const { open } = await workspace();
@@ -122,7 +122,7 @@ sandboxed(`a folder given as /tmp lasts from one command to the next${needs}`, a
   expect((await run("cat /tmp/a")).said).toBe("");
 });
 
-sandboxed(`what is sensitive is closed, and no stand-in stays in the workspace${needs}`, async () => {
+sandboxed(`sensitive paths are closed, and no placeholder stays in the workspace${needs}`, async () => {
   const { at, run, read } = await workspace({
     "root/.ssh/id": "planted-canary",
     "root/deep/server.pem": "planted-canary",
@@ -250,7 +250,7 @@ test("the self-check detects an escape without a sandbox", async () => {
   expect(readdirSync(at("home"))).toEqual([]);
 });
 
-test("where the sandbox program is missing, auto says so and required refuses", async () => {
+test("if the sandbox program is missing, auto reports it and required refuses", async () => {
   const { open, at, make } = await workspace();
   await make({ "bin/bash": "-> /bin/bash" });
   const auto = await open({ path: at("bin") });
@@ -263,7 +263,7 @@ test("where the sandbox program is missing, auto says so and required refuses", 
   );
 });
 
-test("a sandbox program that does not work, or lies in a root, is none", async () => {
+test("a sandbox program that does not work, or is in a root, is not used", async () => {
   const { open, at, make, places } = await workspace();
   await make({ "bin/bash": "-> /bin/bash", "root/bin/bwrap": "#!/bin/sh\ntouch ran\n" });
   await writeFile(at("bin/bwrap"), '#!/bin/sh\necho "bwrap: no permissions" >&2\nexit 1\n');
@@ -278,7 +278,7 @@ test("a sandbox program that does not work, or lies in a root, is none", async (
   expect(existsSync(at("root/ran"))).toBe(false);
 });
 
-sandboxed(`a sandbox that fails later refuses the command instead of running it bare${needs}`, async () => {
+sandboxed(`if the sandbox fails later, the command is refused and not run without one${needs}`, async () => {
   const { open, at, make } = await workspace();
   const sandbox = await open();
   await make({ "root/work/": "" });

@@ -15,7 +15,7 @@ import { PlaceFinder } from "./find-places.ts";
 import { GitIdentity } from "./git-identity.ts";
 import { SandboxLauncher } from "./launch-sandboxed.ts";
 import { isArchitecture } from "./seccomp.ts";
-import { MachineView } from "./view.ts";
+import { MachineView } from "./machine-view.ts";
 
 export interface SandboxOptions {
   readonly mode: SandboxMode;
@@ -84,7 +84,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-interface Found {
+interface SandboxProgram {
   readonly bash: string | undefined;
   readonly prologues: Prologues;
   readonly pipes: PipePool;
@@ -92,7 +92,7 @@ interface Found {
 }
 
 /** Gives a clause that explains why no sandbox is available. */
-async function makeLauncher(options: SandboxOptions, found: Found): Promise<SandboxLauncher | string> {
+async function makeLauncher(options: SandboxOptions, found: SandboxProgram): Promise<SandboxLauncher | string> {
   const { workspace, state_dir, limits, pass = [], tmp, view: shown = "programs" } = options;
   const { bash, prologues, pipes, where } = found;
   const bwrap = await findProgram("bwrap", where);

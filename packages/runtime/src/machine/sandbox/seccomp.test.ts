@@ -74,8 +74,8 @@ const CASES: readonly { title: string; x64: number; arm64: number; args?: readon
   { title: "typing into a terminal",                 x64: 16,  arm64: 29,  args: [0n, 0x5412n], verdict: EPERM },
   { title: "typing with high bits that do not count", x64: 16, arm64: 29,  args: [0n, 0x1_0000_5412n], verdict: EPERM },
   { title: "pasting on a console",                   x64: 16,  arm64: 29,  args: [0n, 0x541cn], verdict: EPERM },
-  { title: "the usual personality",                  x64: 135, arm64: 92,  args: [0n], verdict: ALLOWED },
-  { title: "asking for the personality",             x64: 135, arm64: 92,  args: [0xffffffffn], verdict: ALLOWED },
+  { title: "the default personality",                  x64: 135, arm64: 92,  args: [0n], verdict: ALLOWED },
+  { title: "querying the personality",             x64: 135, arm64: 92,  args: [0xffffffffn], verdict: ALLOWED },
   { title: "a personality that reads as executable", x64: 135, arm64: 92,  args: [0x400000n], verdict: EPERM },
   { title: "a unix socket",                          x64: 41,  arm64: 198, args: [1n], verdict: ALLOWED },
   { title: "an internet socket without network",     x64: 41,  arm64: 198, args: [2n], verdict: EPERM },
@@ -97,7 +97,7 @@ for (const architecture of ["x64", "arm64"] as const satisfies readonly Architec
   });
 }
 
-test("calls of another architecture are not answered at all, and x32 ones are refused", () => {
+test("calls of another architecture kill the process, and x32 calls are refused", () => {
   const program = seccompProgram("x64", "internet");
 
   expect(evaluate(program, { number: 3, architecture: "i386" })).toBe("killed");
@@ -106,7 +106,7 @@ test("calls of another architecture are not answered at all, and x32 ones are re
   expect(evaluate(seccompProgram("arm64", "unix"), { number: 3, architecture: "x64" })).toBe("killed");
 });
 
-test("every program ends whatever is asked of it, and is as short as the kernel takes", () => {
+test("every filter terminates for every call, and is short enough for the kernel", () => {
   for (const architecture of ["x64", "arm64"] as const) {
     const program = seccompProgram(architecture, "internet");
     expect(program.length / 8).toBeLessThan(4096);
@@ -118,7 +118,7 @@ test("every program ends whatever is asked of it, and is as short as the kernel 
   }
 });
 
-test("numbers of calls are told for the architecture that is asked for", () => {
+test("call numbers are those of the requested architecture", () => {
   expect(callNumber("ptrace", "arm64")).toBe(117);
   expect(callNumber("iopl", "arm64")).toBeUndefined();
 });

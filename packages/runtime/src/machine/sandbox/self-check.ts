@@ -23,7 +23,7 @@ import { allPids, isAlive, signalProcess } from "../processes/process-tree.ts";
 import { runCommand } from "../processes/run.ts";
 import type { Launch } from "../processes/launch.ts";
 import { ATTEMPTS } from "./escape-attempts.ts";
-import type { Attempt, Planted } from "./escape-attempts.ts";
+import type { Attempt, Bait } from "./escape-attempts.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { isArchitecture } from "./seccomp.ts";
 import { randomBytes } from "node:crypto";
@@ -52,24 +52,24 @@ const PRINTED_LENGTH = 65_536;
 export async function checkSandbox(sandbox: Sandbox, options: SelfCheckOptions): Promise<readonly EscapeAttempt[]> {
   if (sandbox.level === "none" || !isArchitecture(process.arch)) return [];
   const outcomes: EscapeAttempt[] = [];
-  let garden = await plant(options);
+  let targets = await plantTargets(options);
   try {
     for (const attempt of ATTEMPTS) {
-      const told = await tryAttempt(attempt, { sandbox, options, garden });
-      outcomes.push(told);
-      if (told.outcome !== "escaped") continue;
-      garden.clear(); // the next attempt must not find traces of this one
-      garden = await plant(options);
+      const outcome = await tryAttempt(attempt, { sandbox, options, targets });
+      outcomes.push(outcome);
+      if (outcome.outcome !== "escaped") continue;
+      targets.clear(); // the next attempt must not find traces of this one
+      targets = await plantTargets(options);
     }
     return outcomes;
   } finally {
-    garden.clear();
+    targets.clear();
   }
 }
 
 /** What was planted, and how to see whether it was touched. */
-interface Garden {
-  readonly planted: Planted;
+interface TestTargets {
+  readonly planted: Bait;
   /** A clause about what was reached; undefined where nothing was. */
   damage(): string | undefined;
   clear(): void;
@@ -77,9 +77,9 @@ interface Garden {
 
 async function tryAttempt(
   { attempt, script }: Attempt,
-  { sandbox, options, garden }: { sandbox: Sandbox; options: SelfCheckOptions; garden: Garden },
+  { sandbox, options, targets }: { sandbox: Sandbox; options: SelfCheckOptions; targets: TestTargets },
 ): Promise<EscapeAttempt> {
-  const launch = (): Launch => sandbox.launch({ run: script(garden.planted), cwd: options.roots[0] ?? "/" });
+  const launch = (): Launch => sandbox.launch({ run: script(targets.planted), cwd: options.roots[0] ?? "/" });
   const printed = { stdout: "", stderr: "" };
   await runCommand(launch, {
     call_id: "self-check",
@@ -90,17 +90,18 @@ async function tryAttempt(
       if (printed[stream].length < PRINTED_LENGTH) printed[stream] += piece.toString("latin1");
     },
   });
-  const said = printed.stdout;
-  const damage = garden.damage() ?? (said.includes(garden.planted.secret) ? "the planted file was read" : undefined);
+  const output = printed.stdout;
+  const damage =
+    targets.damage() ?? (output.includes(targets.planted.secret) ? "the planted file was read" : undefined);
   if (damage !== undefined) return { attempt, outcome: "escaped", detail: damage };
-  if (said.includes("escaped")) return { attempt, outcome: "escaped", detail: "it was not refused" };
-  if (said.includes("not_tried")) {
+  if (output.includes("escaped")) return { attempt, outcome: "escaped", detail: "it was not refused" };
+  if (output.includes("not_tried")) {
     return { attempt, outcome: "not_tried", detail: "it needs perl or python3, and neither is installed" };
   }
   return { attempt, outcome: "blocked", detail: printed.stderr.trim().split("\n")[0] ?? "" };
 }
 
-async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Garden> {
+async function plantTargets({ roots, home, state_dir }: SelfCheckOptions): Promise<TestTargets> {
   const folder = handoverFolder(state_dir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const keys = roots[0] ?? home;
@@ -168,7 +169,7 @@ function isHiddenHome(home: string, roots: readonly string[]): boolean {
 }
 
 function damageTo(
-  { new_files, left_word, state_file, secret }: Pick<Planted, "new_files" | "left_word" | "state_file" | "secret">,
+  { new_files, left_word, state_file, secret }: Pick<Bait, "new_files" | "left_word" | "state_file" | "secret">,
   { neighbour, connections }: { readonly neighbour: ChildProcess; readonly connections: number },
 ): string | undefined {
   const made = new_files.find((file) => existsSync(file));

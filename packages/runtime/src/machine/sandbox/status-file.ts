@@ -1,6 +1,6 @@
 import { readSync, writeSync } from "node:fs";
 import { anonymousFile } from "../processes/anonymous-file.ts";
-import type { Gate } from "../processes/hold-still.ts";
+import type { Gate } from "../processes/suspend-movers.ts";
 import type { Launch } from "../processes/launch.ts";
 import { SHUT } from "../processes/prologue.ts";
 

@@ -6,7 +6,7 @@ import { decodeKey, folderOf, keyOf, systemPath } from "../system/keys.ts";
 
 /** Files that fd and rg open in every folder they enter, and in its parents, without checking their kind. */
 const IGNORE_FILES: ReadonlySet<string> = new Set([".gitignore", ".ignore", ".rgignore", ".fdignore"]);
-const MOST_POINTER_BYTES = 8192;
+const MAX_POINTER_BYTES = 8192;
 
 /** An ignore file on which an engine would block forever, or never stop reading. */
 export interface EndlessFile {
@@ -26,13 +26,13 @@ export function endlessFrom(top: string): EndlessFile | undefined {
 }
 
 /** Maximum number of folders to check; a larger tree takes longer than a caller waits. */
-const MOST_FOLDERS = 1_000_000;
+const MAX_FOLDERS = 1_000_000;
 const FOLDERS_AT_ONCE = 200;
 
 /** Checks all subfolders, including those that an engine would skip. Yields to the event loop. */
 export async function endlessBelow(top: string, signal: AbortSignal): Promise<EndlessFile | undefined> {
   const waiting = [top === "/" ? "" : top];
-  for (let count = 1; waiting.length > 0 && count <= MOST_FOLDERS; count++) {
+  for (let count = 1; waiting.length > 0 && count <= MAX_FOLDERS; count++) {
     const folder = waiting.pop() ?? "";
     for (const entry of entriesOf(folder)) {
       const key = `${folder}/${entry.name}`;
@@ -73,13 +73,13 @@ function endlessInGit(key: string): EndlessFile | undefined {
 }
 
 function pointerIn(key: string, folder: string): string | undefined {
-  const text = look(() => readRegular(systemPath(key), MOST_POINTER_BYTES)?.toString("utf8"));
+  const text = look(() => readRegular(systemPath(key), MAX_POINTER_BYTES)?.toString("utf8"));
   const target = pointedTo(text ?? "", decodeKey(folder));
   return target === undefined ? undefined : keyOf(target);
 }
 
 /** Engines hold a line in memory, and a file of zero bytes is a single line. */
-const MOST_IGNORE_BYTES = 64 << 20;
+const MAX_IGNORE_BYTES = 64 << 20;
 /** Kernel files report that they are regular and empty, but some block, and some never end. */
 const OF_KERNEL = /^\/(?:proc|sys)\//;
 /** `/dev/null`: major 1, minor 3. Reading it ends immediately. */
@@ -99,7 +99,7 @@ function endlessAt(key: string): EndlessFile | undefined {
     return stats.rdev === NULL_DEVICE ? undefined : { key, reason: `${is} a device${not}` };
   if (stats.isBlockDevice()) return { key, reason: `${is} a device${not}` };
   if (!stats.isFile()) return undefined;
-  if (stats.size > MOST_IGNORE_BYTES) return { key, reason: "it is larger than 64 MiB" };
+  if (stats.size > MAX_IGNORE_BYTES) return { key, reason: "it is larger than 64 MiB" };
   const real = own === stats ? "" : (look(() => realpathSync.native(path)) ?? "");
   return OF_KERNEL.test(real) ? { key, reason: `${is} a file of the kernel${not}` } : undefined;
 }

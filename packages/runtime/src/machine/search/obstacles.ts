@@ -1,7 +1,7 @@
 import { ToolError } from "../../protocol/errors.ts";
 import { endlessBelow, endlessFrom } from "./ignore-files.ts";
 import type { EndlessFile } from "./ignore-files.ts";
-import { decodeKey } from "../system/keys.ts";
+import { decodeKey, keyOf } from "../system/keys.ts";
 import type { SearchPlace } from "./place.ts";
 import type { VerifiedTree } from "./verified-tree.ts";
 
@@ -40,4 +40,26 @@ function shownOf(key: string, top: string, tree: VerifiedTree): string | undefin
   if (!key.startsWith(start)) return decodeKey(key);
   const below = key.slice(start.length);
   return tree.judge(below) === "open" ? decodeKey(below) : undefined;
+}
+
+/** `rg: ./a/b: Permission denied (os error 13)`, `[fd error]: …` */
+const READ_ERROR = /^(?:rg|\[fd error\]): \.\/(.+): ([^:]+?)(?: \(os error \d+\))?$/;
+const MAX_READ_ERRORS = 20;
+
+/**
+ * Paths that an engine could not read, as far as they may be reported: each must exist inside the searched tree,
+ * because an engine that followed a swapped link outside reports names from there, too.
+ */
+export function readErrorsOf(stderr: string, tree: VerifiedTree): string[] {
+  const messages: string[] = [];
+  for (const line of stderr.split("\n")) {
+    if (messages.length === MAX_READ_ERRORS) break;
+    const [, path, problem] = READ_ERROR.exec(line) ?? [];
+    if (path === undefined || problem === undefined) continue;
+    const key = keyOf(path);
+    if (tree.judge(key) !== "open" || tree.lookAt(key) === undefined) continue;
+    messages.push(`Cannot search "${decodeKey(key)}": ${problem.toLowerCase()}`);
+  }
+  tree.forget();
+  return messages;
 }

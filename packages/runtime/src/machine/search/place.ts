@@ -68,7 +68,7 @@ export function walkOf(folder: string, workspace: WorkspaceContext): Walk {
   );
   return {
     closed: closed.map((place) => place.slice(top === "/" ? 1 : top.length + 1)),
-    above: whatCountsAbove(top, workspace.roots),
+    above: ignoreFilesAbove(top, workspace.roots),
   };
 }
 
@@ -77,7 +77,7 @@ export function walkOf(folder: string, workspace: WorkspaceContext): Walk {
  * an ignored folder would look empty. An engine applies all of them or none, so if some are outside and no repository
  * starts inside the roots, none apply.
  */
-function whatCountsAbove(top: string, roots: readonly string[]): Walk["above"] {
+function ignoreFilesAbove(top: string, roots: readonly string[]): Walk["above"] {
   const { inside, outside } = foldersAbove(top, roots);
   if (inside.length === 0) return "none";
   if ([top, ...inside].some((folder) => isThere(join(folder, ".git")))) return "repository";
@@ -85,9 +85,9 @@ function whatCountsAbove(top: string, roots: readonly string[]): Walk["above"] {
 }
 
 /** Which `.gitignore` files an fd that applies them only in repositories applies in this folder. */
-export type FdHeeds = "all" | "top" | "none";
+export type FdIgnores = "all" | "top" | "none";
 
-export function fdHeedsIn(folder: string, { above }: Walk, roots: readonly string[]): FdHeeds {
+export function fdIgnoresIn(folder: string, { above }: Walk, roots: readonly string[]): FdIgnores {
   const top = decodeKey(folder);
   if (above === "repository" || isThere(join(top, ".git"))) return "all";
   if (above === "none") return "top";

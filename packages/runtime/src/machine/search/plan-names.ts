@@ -6,7 +6,7 @@ import type { NameHint } from "./accelerate.ts";
 import { fdArguments, rgNamesArguments } from "./arguments.ts";
 import type { FdWalk, NamesWalk } from "./arguments.ts";
 import type { Fd } from "./engines.ts";
-import { fdHeedsIn, has, walkOf } from "./place.ts";
+import { fdIgnoresIn, has, walkOf } from "./place.ts";
 
 /** How to list names with one engine. */
 export interface NamesPlan {
@@ -63,7 +63,7 @@ function planFd({ program, abilities }: Fd, { top, query, walk, roots }: FdOptio
   const kinds = query.kind === undefined ? [] : [query.kind];
   const plan = { ...PLAIN, engine: program, program, hint: walk.hint };
   const plain: FdWalk = { ...walk, kinds, ignoreFile: false, hasGit: has(top, ".git") };
-  const scope = abilities["--no-require-git"] ? "all" : fdHeedsIn(top, walk, roots);
+  const scope = abilities["--no-require-git"] ? "all" : fdIgnoresIn(top, walk, roots);
   if (scope === "all") return [{ ...plan, args: fdArguments(plain, abilities) }];
   const ignoreFile = has(top, ".gitignore");
   const watched: FdWalk = {

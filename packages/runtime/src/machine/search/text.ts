@@ -5,20 +5,20 @@ import { startEngine } from "../processes/engine.ts";
 import type { EngineEnd } from "../processes/engine.ts";
 import { hintOf } from "./accelerate.ts";
 import { rgTextArguments } from "./arguments.ts";
-import { complaintsOf } from "./complaints.ts";
+import { readErrorsOf } from "./obstacles.ts";
 import { FileContent } from "./file-content.ts";
 import { decodeKey, orderOf } from "../system/keys.ts";
-import { linesOf } from "./lines.ts";
+import { linesOf } from "./matched-lines.ts";
 import { obstaclesIn } from "./obstacles.ts";
 import { walkOf } from "./place.ts";
 import type { SearchPlace } from "./place.ts";
 import { MessageReader } from "./rg-messages.ts";
 import type { LineMessage } from "./rg-messages.ts";
-import { StillFolders } from "./still.ts";
+import { UnchangedFolders } from "./unchanged-folders.ts";
 import { VerifiedTree } from "./verified-tree.ts";
-import type { TreeOptions } from "./verified-tree.ts";
+import type { SnapshotOptions } from "./verified-tree.ts";
 
-export interface TextOptions extends Pick<TreeOptions, "workspace" | "judgeBelow"> {
+export interface TextOptions extends Pick<SnapshotOptions, "workspace" | "judgeBelow"> {
   readonly rg: string;
   readonly signal: AbortSignal;
 }
@@ -32,7 +32,7 @@ export async function* searchText(
   const isFolder = place.kind === "folder";
   const walk = isFolder ? walkOf(place.real, options.workspace) : "stdin";
   const hint = query.glob === undefined ? undefined : hintOf(query.glob.pattern);
-  const still = new StillFolders(place.fd);
+  const still = new UnchangedFolders(place.fd);
   const tree = new VerifiedTree({ top: place.real, still, ...options });
   const engine = startEngine({
     program: rg,
@@ -56,7 +56,7 @@ export async function* searchText(
     const end = await engine.ended;
     signal.throwIfAborted();
     if (!summary) throw refusalOf(end, query);
-    for (const complaint of complaintsOf(end.stderr, tree)) query.onComplaint(complaint);
+    for (const complaint of readErrorsOf(end.stderr, tree)) query.onComplaint(complaint);
   } finally {
     files.close();
     tree.forget();
@@ -175,16 +175,16 @@ function refusalOf({ code, signal, stderr }: EngineEnd, { pattern, type }: TextQ
       reason: signal ?? code,
     });
   }
-  const said = stderr.replace(/^rg: /, "").trim().slice(0, MAX_EXPLANATION);
-  if (said.startsWith("unrecognized file type")) {
+  const message = stderr.replace(/^rg: /, "").trim().slice(0, MAX_EXPLANATION);
+  if (message.startsWith("unrecognized file type")) {
     const message = `Cannot search files of the type ${JSON.stringify(type)}: unknown to ripgrep`;
     return new ToolError("InvalidArguments", message, { field: "type" });
   }
-  const short = /^error: (.*)/m.exec(said)?.[1] ?? said.split("\n", 1)[0];
+  const short = /^error: (.*)/m.exec(message)?.[1] ?? message.split("\n", 1)[0];
   const shown = JSON.stringify(pattern.length > 100 ? `${pattern.slice(0, 100)}…` : pattern);
-  const advice = ADVICE.find(({ where }) => where.test(said))?.say ?? LITERALLY;
+  const advice = ADVICE.find(({ where }) => where.test(message))?.say ?? LITERALLY;
   return new ToolError("InvalidArguments", `Cannot search for ${shown}: ${short}; ${advice}`, {
     field: "pattern",
-    explanation: said,
+    explanation: message,
   });
 }

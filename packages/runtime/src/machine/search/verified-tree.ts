@@ -6,14 +6,14 @@ import { procPath, realBytesOf } from "../system/handle.ts";
 import { asToolError } from "../system/system-error.ts";
 import { isTemporaryName } from "../system/temporary-name.ts";
 import { decodeKey, folderOf, nameOf, systemPath } from "../system/keys.ts";
-import type { StillFolders } from "./still.ts";
+import type { UnchangedFolders } from "./unchanged-folders.ts";
 
-export interface TreeOptions {
+export interface SnapshotOptions {
   /** The real path of the searched folder, one character per byte. */
   readonly top: string;
   readonly workspace: WorkspaceContext;
   readonly judgeBelow: (real: string) => string | undefined;
-  readonly still: StillFolders;
+  readonly still: UnchangedFolders;
 }
 
 /** Does not block on a pipe, follow a link, or acquire a controlling terminal. */
@@ -33,13 +33,13 @@ export type Verdict = "open" | "hidden" | "closed";
  * and counts only if it really is at that path. Keys are relative to the folder.
  */
 export class VerifiedTree {
-  readonly #options: TreeOptions;
+  readonly #options: SnapshotOptions;
   readonly #prefix: string;
   readonly #verdicts = new Map<string, Verdict>();
   readonly #folders = new Map<string, number | undefined>();
   readonly #still = new Map<string, boolean>();
 
-  constructor(options: TreeOptions) {
+  constructor(options: SnapshotOptions) {
     this.#options = options;
     this.#prefix = options.top === "/" ? "/" : `${options.top}/`;
   }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { SkillFile } from "../../contract/skills.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { writeWhole } from "../system/bytes.ts";
-import type { Loaded } from "./load.ts";
+import type { LoadedSkill } from "./load.ts";
 import { readSkillFile, UnusableFile } from "./skill-file.ts";
 
 export interface SkillCopy {
@@ -18,7 +18,7 @@ export interface SkillCopy {
  * even if the skill changes meanwhile; and no script can change the skill, sandboxed or not. Throws `Stale` if a file
  * differs from the index.
  */
-export async function copySkill({ entry, judge }: Loaded, into: string, signal: AbortSignal): Promise<SkillCopy> {
+export async function copySkill({ entry, judge }: LoadedSkill, into: string, signal: AbortSignal): Promise<SkillCopy> {
   mkdirSync(into, { recursive: true, mode: 0o700 });
   const parent = mkdtempSync(join(into, "copy-"));
   const remove = (): void => removeTree(parent);
@@ -48,7 +48,7 @@ function makeFolders(folder: string, path: string, made: Set<string>): void {
   }
 }
 
-interface CopyOptions extends Pick<Loaded, "judge"> {
+interface CopyOptions extends Pick<LoadedSkill, "judge"> {
   readonly from: string;
   readonly target: string;
   readonly signal: AbortSignal;
@@ -63,7 +63,7 @@ async function copyFile(file: SkillFile, { from, target, judge, signal }: CopyOp
   }
 }
 
-interface IndexedOptions extends Pick<Loaded, "judge"> {
+interface IndexedOptions extends Pick<LoadedSkill, "judge"> {
   /** The skill's folder. */
   readonly folder: string;
   readonly signal: AbortSignal;

@@ -4,8 +4,8 @@ import type { Places } from "../../policy/facts.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { byPrecedence } from "../../skills/precedence.ts";
 import { loadSkill, readNamesOf } from "./load.ts";
-import type { Loaded, LoadOptions } from "./load.ts";
-import type { SkillPlace } from "./places.ts";
+import type { LoadedSkill, LoadOptions } from "./load.ts";
+import type { SkillPlace } from "./skill-sources.ts";
 import { findFolders, openPlace } from "./skill-folders.ts";
 import type { ClosedFolder, OpenPlace, SkillFolder } from "./skill-folders.ts";
 import type { Budget } from "./survey.ts";
@@ -78,14 +78,14 @@ function withNames(entries: readonly SkillEntry[]): Pick<SkillIndex, "skills" | 
   return { skills, shadowed };
 }
 
-interface Named extends Pick<SkillEntry, "name" | "aliases" | "source"> {
+interface NamedSkill extends Pick<SkillEntry, "name" | "aliases" | "source"> {
   readonly of: SkillFolder;
 }
 
 /** Loads a skill by name, in its current state. Throws `NotFound`, and `InvalidArguments` if it is broken. */
-export async function findSkill({ name, source }: SkillReference, options: FindOptions): Promise<Loaded> {
+export async function findSkill({ name, source }: SkillReference, options: FindOptions): Promise<LoadedSkill> {
   const cannot = `Cannot use the skill ${JSON.stringify(name)}`;
-  const named: Named[] = [];
+  const named: NamedSkill[] = [];
   const broken: BrokenSkill[] = [];
   let left: number = LIMITS.skills;
   for await (const folder of foldersOf(options, [])) {

@@ -7,12 +7,12 @@ import { digestOf, UnusableFile } from "./skill-file.ts";
 import type { Judge } from "./skill-file.ts";
 import type { SkillFolder } from "./skill-folders.ts";
 import { readSkillMd, surveySkill } from "./survey.ts";
-import type { Budget, Runnable, Survey } from "./survey.ts";
+import type { Budget, RunnableFile, Survey } from "./survey.ts";
 
 /** Whether the user has trusted exactly this content. Called only for skills of the source `project`. */
 export type IsTrusted = (skill: SkillIdentity) => boolean | Promise<boolean>;
 
-export interface Loaded {
+export interface LoadedSkill {
   readonly entry: SkillEntry;
   readonly body: string;
   /** The access check for its files, repeated when they are used. */
@@ -32,7 +32,7 @@ export interface LoadOptions {
 export async function loadSkill(
   folder: SkillFolder,
   options: LoadOptions,
-): Promise<Loaded | { readonly broken: BrokenSkill }> {
+): Promise<LoadedSkill | { readonly broken: BrokenSkill }> {
   const { source, real } = folder;
   const survey = await surveySkill(folder, options);
   if ("problem" in survey) return brokenSkill(folder, [survey.problem]);
@@ -85,21 +85,21 @@ async function parseBytes(bytes: Buffer, name: string): ReturnType<typeof parseS
   return text === undefined ? { problems: ["its SKILL.md is not UTF-8"] } : await parseSkill(text, name);
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 function fileWarnings({ skill_md: { path }, links }: Survey): readonly string[] {
   const spelling = path === "SKILL.md" ? [] : [`its SKILL.md is called ${quote(path)}`];
   if (links.length === 0) return spelling;
-  const more = links.length > MOST_NAMED ? ` and ${links.length - MOST_NAMED} more` : "";
-  const names = links.slice(0, MOST_NAMED).map((link) => quote(link));
+  const more = links.length > MAX_NAMED ? ` and ${links.length - MAX_NAMED} more` : "";
+  const names = links.slice(0, MAX_NAMED).map((link) => quote(link));
   return [...spelling, `links in it were followed: ${names.join(", ")}${more}`];
 }
 
 /** Lists only scripts whose interpreter is installed. */
 function presentScripts(
-  scripts: readonly Runnable[],
+  scripts: readonly RunnableFile[],
   options: InterpreterOptions,
-): Pick<SkillEntry, "scripts"> & Pick<Loaded, "missing"> {
+): Pick<SkillEntry, "scripts"> & Pick<LoadedSkill, "missing"> {
   const missing = new Map<string, string>();
   const present = scripts.filter(({ file, ways }) => {
     if (findWay(ways, options) !== undefined) return true;
@@ -109,7 +109,7 @@ function presentScripts(
   return { scripts: present.map(({ file }) => file), missing };
 }
 
-function missingWarnings(missing: Loaded["missing"]): readonly string[] {
+function missingWarnings(missing: LoadedSkill["missing"]): readonly string[] {
   return Object.entries(Object.groupBy(missing.values(), (program) => program)).map(
     ([program, { length } = []]) => `${quote(program)} is not installed, so ${length} of its scripts cannot run`,
   );

@@ -6,7 +6,7 @@ import { HEAD_BYTES, waysToRun, isInScripts } from "../../skills/interpreter.ts"
 import { copySkill } from "./copy-skill.ts";
 import { findInterpreter, findWay, missingProgram, pathOutsideRoots } from "./interpreters.ts";
 import type { InterpreterOptions } from "./interpreters.ts";
-import type { Loaded } from "./load.ts";
+import type { LoadedSkill } from "./load.ts";
 
 export interface ScriptCall {
   /** The real path of the run's folder in the state folder. */
@@ -22,7 +22,11 @@ interface ReadyOptions extends ScriptCall {
 }
 
 /** Copies the skill and finds the script's interpreter. The caller closes it. */
-export async function readyScript(loaded: Loaded, found: FoundScript, options: ReadyOptions): Promise<ReadyScript> {
+export async function readyScript(
+  loaded: LoadedSkill,
+  found: FoundScript,
+  options: ReadyOptions,
+): Promise<ReadyScript> {
   const { run_folder, signal, run, workspace } = options;
   const copy = await copySkill(loaded, join(run_folder, "skills"), signal);
   try {
@@ -109,27 +113,27 @@ const MAIN = "__main__.py";
  * Finds a script by name among the indexed files, so that no name can lead outside the skill. A folder with a
  * `__main__.py` is a Python package and runs as a module.
  */
-export function findScript({ entry, missing }: Found, name: ScriptName): FoundScript {
+export function findScript({ entry, missing }: SkillScripts, name: ScriptName): FoundScript {
   return "module" in name ? moduleOf(entry, name.module) : scriptAt({ entry, missing }, name.path);
 }
 
-type Found = Pick<Loaded, "entry" | "missing">;
+type SkillScripts = Pick<LoadedSkill, "entry" | "missing">;
 
-function scriptAt({ entry: skill, missing }: Found, given: string): FoundScript {
-  const path = given.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, "");
+function scriptAt({ entry: skill, missing }: SkillScripts, givenName: string): FoundScript {
+  const path = givenName.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, "");
   const script = skill.scripts.find((each) => each.path === path || each.path === `${path}/${MAIN}`);
   const module = script?.path.endsWith(`/${MAIN}`) === true ? dotted(script.path) : undefined;
   if (script !== undefined) return { skill, script, ...(module === undefined ? {} : { module }) };
-  const cannot = `Cannot run ${JSON.stringify(given)} of the skill "${skill.name}"`;
+  const cannot = `Cannot run ${JSON.stringify(givenName)} of the skill "${skill.name}"`;
   if (path.startsWith("/") || path.split("/").includes("..")) {
     const why = 'only files in its own "scripts" folders are run';
-    throw new ToolError("PathTraversalBlocked", `${cannot}: ${why}`, { path: given });
+    throw new ToolError("PathTraversalBlocked", `${cannot}: ${why}`, { path: givenName });
   }
   const program = missing.get(path);
   if (program !== undefined) throw missingProgram(cannot, program);
   const why = skill.left_out.find((each) => each.path === path)?.why ?? notRunnable(skill, path);
-  if (why !== undefined) throw new ToolError("InvalidArguments", `${cannot}: ${why}`, { path: given });
-  throw noSuchScript(skill, cannot, { path: given });
+  if (why !== undefined) throw new ToolError("InvalidArguments", `${cannot}: ${why}`, { path: givenName });
+  throw noSuchScript(skill, cannot, { path: givenName });
 }
 
 function moduleOf(skill: SkillEntry, module: string): FoundScript {

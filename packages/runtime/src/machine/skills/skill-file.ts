@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { SkillFile } from "../../contract/skills.ts";
 import { kindOf, openHandle, realPathOf } from "../system/handle.ts";
 import { openFile } from "../system/open-file.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 
 /** Why the file at this real path may not be part of a skill, as a clause. */
 export type Judge = (real: string) => string | undefined;

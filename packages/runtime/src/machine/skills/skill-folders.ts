@@ -5,10 +5,11 @@ import { isInside } from "../../paths/inside.ts";
 import { judgePlace, judgeSensitivity } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { openFolder, openHandle, realPathOf } from "../system/handle.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { readNames } from "./read-names.ts";
 import type { Names } from "./read-names.ts";
-import type { SkillPlace } from "./places.ts";
+import type { SkillPlace } from "./skill-sources.ts";
 import type { Judge } from "./skill-file.ts";
 
 /** An existing place, with its real path. */
@@ -60,9 +61,11 @@ export async function* findFolders(
   const seen = new Set<string>();
   let left: number = LIMITS.folders;
   for (const place of places) {
-    const open: Below[] = [{ real: place.real, depth: 0, names: listed(place.real, place.folder, options.problems) }];
+    const open: FoldersBelow[] = [
+      { real: place.real, depth: 0, names: listed(place.real, place.folder, options.problems) },
+    ];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const deeper: Below[] = [];
+      const deeper: FoldersBelow[] = [];
       for (const { name, kind } of foldersAmong(next.names)) {
         options.signal.throwIfAborted();
         if (left-- === 0) {
@@ -84,7 +87,7 @@ export async function* findFolders(
   }
 }
 
-interface Below {
+interface FoldersBelow {
   readonly real: string;
   readonly depth: number;
   readonly names: Names;
@@ -108,7 +111,7 @@ interface LookOptions {
 function lookInto(
   path: string,
   { name, place, within, options: { workspace, problems } }: LookOptions,
-): SkillFolder | ClosedFolder | Pick<Below, "real" | "names"> | undefined {
+): SkillFolder | ClosedFolder | Pick<FoldersBelow, "real" | "names"> | undefined {
   const folder = realFolderOf(path);
   if (folder === undefined) return undefined;
   // Files that tools can change count as part of the workspace, even if found through the user's own folder.

@@ -5,7 +5,8 @@ import { isInside } from "../../paths/inside.ts";
 import { HEAD_BYTES, isInScripts, isPythonModule, waysToRun } from "../../skills/interpreter.ts";
 import type { HowToRun } from "../../skills/interpreter.ts";
 import { openFolder, openHandle, realPathOf } from "../system/handle.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { readNames } from "./read-names.ts";
 import type { Names } from "./read-names.ts";
 import { readSkillFile, UnusableFile } from "./skill-file.ts";
@@ -29,7 +30,7 @@ export interface Budget {
 }
 
 /** A file that can be run, and how. */
-export interface Runnable {
+export interface RunnableFile {
   readonly file: SkillFile;
   readonly ways: readonly HowToRun[];
 }
@@ -39,7 +40,7 @@ export interface Survey {
   readonly text: Buffer;
   /** SKILL.md, then the other files in path order. */
   readonly files: readonly SkillFile[];
-  readonly scripts: readonly Runnable[];
+  readonly scripts: readonly RunnableFile[];
   /** The paths of links that were followed. */
   readonly links: readonly string[];
   readonly left_out: SkillEntry["left_out"];
@@ -55,7 +56,7 @@ interface SurveyOptions {
 type Options = SurveyOptions & SkillFolder;
 
 /** The files together exceed the limit. */
-class TooMuch extends Error {}
+class LimitExceeded extends Error {}
 
 /** Lists and hashes the files in a skill's folder, by real path, within limits. Opens only permitted files. */
 export async function surveySkill(
@@ -68,7 +69,7 @@ export async function surveySkill(
   try {
     return await readFiles(listed, all);
   } catch (error) {
-    if (error instanceof TooMuch || error instanceof UnusableFile) return { problem: error.message };
+    if (error instanceof LimitExceeded || error instanceof UnusableFile) return { problem: error.message };
     throw error;
   }
 }
@@ -91,7 +92,7 @@ export async function readSkillMd(
   }
 }
 
-async function readFiles({ paths, links, left_out }: Omit<Listed, "problem">, options: Options): Promise<Survey> {
+async function readFiles({ paths, links, left_out }: Omit<ListedFile, "problem">, options: Options): Promise<Survey> {
   const { real, signal } = options;
   const takeBytes = bytesTaker(options.budget);
   const pieces: Buffer[] = [];
@@ -104,7 +105,7 @@ async function readFiles({ paths, links, left_out }: Omit<Listed, "problem">, op
   const skill_md = await readSkillMd(folder, { signal, takeBytes, onPiece: (piece) => pieces.push(piece) });
   const judge = judgeFiles(options, home.real);
   const files = [skill_md];
-  const scripts: Runnable[] = [];
+  const scripts: RunnableFile[] = [];
   for (const path of paths) {
     if (path === skill_md.path) continue;
     signal.throwIfAborted();
@@ -157,7 +158,7 @@ class FileStart {
   }
 }
 
-function runnableOf(file: SkillFile, start: Buffer): Runnable | undefined {
+function runnableOf(file: SkillFile, start: Buffer): RunnableFile | undefined {
   const ways = waysToRun({ ...file, head: start.subarray(0, HEAD_BYTES) });
   return "refusal" in ways || isPythonModule(file.path, start.toString("latin1")) ? undefined : { file, ways };
 }
@@ -166,13 +167,13 @@ function bytesTaker(budget: Budget): (bytes: number) => void {
   let left: number = LIMITS.bytes;
   return (bytes) => {
     left -= bytes;
-    if (left < 0) throw new TooMuch(`its files exceed ${LIMITS.bytes >> 20} MB`);
-    if (bytes > budget.bytes) throw new TooMuch("the files of all skills together exceed the limit");
+    if (left < 0) throw new LimitExceeded(`its files exceed ${LIMITS.bytes >> 20} MB`);
+    if (bytes > budget.bytes) throw new LimitExceeded("the files of all skills together exceed the limit");
     budget.bytes -= bytes;
   };
 }
 
-interface Listed {
+interface ListedFile {
   readonly paths: readonly string[];
   readonly links: readonly string[];
   readonly left_out: { path: string; why: string }[];
@@ -187,7 +188,7 @@ interface Subfolder {
 }
 
 /** Lists names first, so that the number of files is known before any is read. */
-function listFiles(options: Options): Listed {
+function listFiles(options: Options): ListedFile {
   const { budget, real } = options;
   const paths: string[] = [];
   const links: string[] = [];

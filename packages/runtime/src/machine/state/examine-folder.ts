@@ -6,7 +6,7 @@ import { isBinding } from "./bind-folder.ts";
 /** `unused`: exists, but contains no state. */
 type FolderUse = "missing" | "unused" | "used";
 
-export type Examined = { readonly use: FolderUse } | { readonly problem: string };
+export type FolderExamination = { readonly use: FolderUse } | { readonly problem: string };
 
 /**
  * The subfolders of a state folder, except the runs. Their file names are predictable, so a link among them would
@@ -25,7 +25,7 @@ const OTHER_PLACE = "set another folder with --state-dir or AUTONOUS_STATE_DIR";
  * Whether a folder can be this user's state: a real folder, owned by the user, writable by no one else, without links
  * where the runtime opens files. Checks names, owners and modes only; reads no content and changes nothing.
  */
-export function examineFolder(path: string, { thorough }: { readonly thorough: boolean }): Examined {
+export function examineFolder(path: string, { thorough }: { readonly thorough: boolean }): FolderExamination {
   const stats = lstat(path);
   if (stats === undefined) return { use: "missing" };
   if (typeof stats === "string") return { problem: `it cannot be read (${stats}); ${OTHER_PLACE}` };
@@ -69,11 +69,11 @@ function problemOfOwner(stats: Stats): string | undefined {
     : `it belongs to user ${stats.uid}, not to user ${me}; run as its owner, or ${OTHER_PLACE}`;
 }
 
-function linked(entries: readonly Dirent[]): Examined {
+function linked(entries: readonly Dirent[]): FolderExamination {
   return linkProblem(entries.filter(isLink).map(({ name }) => name));
 }
 
-function linkProblem(links: readonly string[]): Examined {
+function linkProblem(links: readonly string[]): FolderExamination {
   const [first = ""] = links;
   return {
     problem: `${JSON.stringify(first)} in it is a link, which Autonous never creates; remove it, or ${OTHER_PLACE}`,

@@ -70,11 +70,11 @@ function namesIn(folder: string): string[] {
 }
 
 /** The index of a million files has about 100 MiB. */
-const MOST_BYTES = 1 << 30;
+const MAX_BYTES = 1 << 30;
 
 function readWhole(path: string): Buffer | undefined {
   try {
-    return readRegular(path, MOST_BYTES);
+    return readRegular(path, MAX_BYTES);
   } catch {
     return undefined;
   }

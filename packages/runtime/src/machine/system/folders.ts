@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { judgePlace } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { leadsElsewhere } from "./changed-meanwhile.ts";
+import { realPathChanged } from "./concurrent-change.ts";
 import { openFolder, procPath, realBytesOf } from "./handle.ts";
 import { asToolError } from "./system-error.ts";
 
@@ -31,7 +31,7 @@ export class OpenFolders {
       return fd;
     }
     closeSync(fd);
-    if (refusal === undefined) throw leadsElsewhere(path);
+    if (refusal === undefined) throw realPathChanged(path);
     throw new ToolError(refusal.code, `Cannot change "${path}": ${refusal.reason}`, { path });
   }
 
@@ -45,7 +45,7 @@ export class OpenFolders {
   /** Creates a folder in its existing parent. False if another process has just created it. */
   make(real: string, path: string): boolean {
     const above = this.find(dirname(real), path);
-    if (above === undefined) throw leadsElsewhere(path);
+    if (above === undefined) throw realPathChanged(path);
     try {
       mkdirSync(`${procPath(above)}/${basename(real)}`);
       return true;
@@ -93,7 +93,7 @@ function openOrMissing(real: string, path: string): number | undefined {
     if (code === "ENOENT") return undefined;
     // The access check used the real path, so a link here must be newer than that check.
     const stats = lstatSync(real, { throwIfNoEntry: false });
-    if (stats?.isSymbolicLink() === true) throw leadsElsewhere(path);
+    if (stats?.isSymbolicLink() === true) throw realPathChanged(path);
     if (code === "ENOTDIR") {
       throw new ToolError(
         "InvalidArguments",

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, constants, openSync, readlinkSync } from "node:fs";
+import { chmodSync, closeSync, constants, openSync, readlinkSync, unlinkSync } from "node:fs";
 import type { BigIntStats, PathLike, Stats } from "node:fs";
 import type { EntryKind } from "../../contract/context.ts";
 
@@ -51,4 +51,21 @@ export function kindOf(entry: KindOf): EntryKind {
   if (entry.isFile()) return "file";
   if (entry.isDirectory()) return "directory";
   return entry.isSymbolicLink() ? "link" : "other";
+}
+
+/** If this process may not change the owner of a new file, it stays the owner, as with any editor. */
+export function chownIfPermitted(give: () => void): void {
+  try {
+    give();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+  }
+}
+
+export function removeIfExists(path: string | Buffer): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Not created yet. A file that cannot be removed is swept after this process ends.
+  }
 }

@@ -64,11 +64,11 @@ export function leaveLocks(folder: string): void {
 }
 
 /** Like `tryLock`, but removes a lock of a dead owner first. For locks that never guard unfinished work. */
-export function tryLockAnew(path: string): boolean {
+export function tryLockOnce(path: string): boolean {
   const holder = tryLock(path);
   if (holder === undefined) return true;
   if (!holder.gone) return false;
-  takeAway(path, holder.owner);
+  removeLock(path, holder.owner);
   return tryLock(path) === undefined;
 }
 
@@ -77,9 +77,9 @@ export function tryLockAnew(path: string): boolean {
  * so a process first takes a cleanup lock for this owner, and then removes the lock only if it still belongs to that
  * owner. The cleanup lock is a normal lock: if its holder dies too, it is removed in the same way.
  */
-export function takeAway(path: string, gone: string): void {
+export function removeLock(path: string, gone: string): void {
   const right = join(dirname(path), `right-${hash("sha256", `${path} ${gone}`, "hex").slice(0, 32)}`);
-  if (!tryLockAnew(right)) return;
+  if (!tryLockOnce(right)) return;
   try {
     if (ownerOf(path) === gone) unlinkSync(path);
   } finally {

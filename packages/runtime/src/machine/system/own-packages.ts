@@ -58,7 +58,7 @@ export function searchPrograms(folder: string): readonly string[] {
 }
 
 /** Maximum number of packages to follow. This program has fewer. */
-const MOST_PACKAGES = 4096;
+const MAX_PACKAGES = 4096;
 
 /**
  * Dependencies that are linked from `node_modules` to another folder, with the folders that they import from. Packages
@@ -82,7 +82,7 @@ function withDependencies(packages: readonly string[]): ReadonlySet<string> {
   const found = new Set(packages);
   // The set grows during the iteration.
   for (const folder of found) {
-    if (found.size > MOST_PACKAGES) break;
+    if (found.size > MAX_PACKAGES) break;
     for (const real of importedBy(folder)) found.add(real);
   }
   return found;
@@ -115,7 +115,7 @@ function linksBelow(modules: readonly string[]): readonly string[] {
   const found: string[] = [];
   // The set grows while it is walked.
   for (const folder of folders) {
-    if (folders.size > MOST_PACKAGES) break;
+    if (folders.size > MAX_PACKAGES) break;
     const links = linksIn(folder);
     found.push(...links);
     for (const path of [...links, ...packagesIn(folder)]) {

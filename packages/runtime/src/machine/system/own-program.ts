@@ -137,7 +137,7 @@ function startLinks({ files, node, started_as }: ProgramStart, roots: readonly s
 }
 
 /** Maximum number of links followed for a path, as in the kernel. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** Every link on a path, each with its real folder. */
 function linksOn(path: string): readonly string[] {
@@ -146,7 +146,7 @@ function linksOn(path: string): readonly string[] {
   const names = path.split("/").filter((name) => name !== "");
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
     const next = resolve(real, name);
-    const target = found.length < MOST_LINKS ? targetOf(next) : undefined;
+    const target = found.length < MAX_LINKS ? targetOf(next) : undefined;
     if (target === undefined) real = next;
     else {
       found.push(next);

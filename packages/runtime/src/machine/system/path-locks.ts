@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import { takeAway, tryLock, unlock } from "./lock-files.ts";
-import { pause, unlessAborted } from "./pause.ts";
+import { removeLock, tryLock, unlock } from "./lock-files.ts";
+import { pause, unlessAborted } from "../../protocol/pause.ts";
 import { stateFolders } from "./state-folders.ts";
 
 export interface PathLocksOptions {
@@ -12,7 +12,7 @@ export interface PathLocksOptions {
 
 /** Pause before retrying a lock that another process holds. */
 const FIRST_PAUSE_MS = 1;
-const LONGEST_PAUSE_MS = 32;
+const MAX_PAUSE_MS = 32;
 
 /** Mutual exclusion per path: first come, first served in this process, and by lock files between processes. */
 export class PathLocks {
@@ -65,10 +65,10 @@ export class PathLocks {
     for (let holder = tryLock(file); holder !== undefined; holder = tryLock(file)) {
       if (holder.gone) {
         await this.#recover();
-        takeAway(file, holder.owner);
+        removeLock(file, holder.owner);
       }
-      await pause(pauseMs, signal);
-      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      await pause(pauseMs, { signal });
+      pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
     }
   }
 }

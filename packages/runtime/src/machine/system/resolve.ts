@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { ToolError } from "../../protocol/errors.ts";
 import { openHandle, realPathOf } from "./handle.ts";
 
-export interface Resolved {
+export interface ResolvedPath {
   /** Absolute. For a missing entry: its nearest existing folder plus the names below it. */
   readonly real: string;
   readonly exists: boolean;
@@ -17,7 +17,7 @@ const MAX_PATH = 4096;
  * missing file resolves to the path where that file would be created. A path that the kernel refuses to follow (a loop,
  * a folder without permission) is checked as written, and opening it fails later. Has no side effects.
  */
-export function resolvePath(path: string, cwd: string): Resolved {
+export function resolvePath(path: string, cwd: string): ResolvedPath {
   if (path === "") throw new ToolError("InvalidArguments", "Cannot use an empty path", { path });
   const absolute = isAbsolute(path) ? path : `${cwd}/${path}`;
   if (Buffer.byteLength(absolute) >= MAX_PATH) {
@@ -30,13 +30,13 @@ export function resolvePath(path: string, cwd: string): Resolved {
 }
 
 /** Undefined if it cannot be resolved completely. */
-function follow(absolute: string, links: number): Resolved | undefined {
+function follow(absolute: string, links: number): ResolvedPath | undefined {
   if (links > MAX_LINKS) return undefined;
   const found = openAndAsk(absolute);
   return found === "missing" ? followMissing(absolute, links) : found;
 }
 
-function openAndAsk(absolute: string): Resolved | "missing" | undefined {
+function openAndAsk(absolute: string): ResolvedPath | "missing" | undefined {
   let fd: number;
   try {
     fd = openHandle(absolute);
@@ -54,7 +54,7 @@ function openAndAsk(absolute: string): Resolved | "missing" | undefined {
   }
 }
 
-function followMissing(absolute: string, links: number): Resolved | undefined {
+function followMissing(absolute: string, links: number): ResolvedPath | undefined {
   const trimmed = absolute.replace(/\/+$/, "");
   const name = basename(trimmed);
   if (name === "" || name === "." || name === "..") return undefined; // not resolved in a missing folder

@@ -1,24 +1,5 @@
+import { reasonOf } from "../../protocol/error-reason.ts";
 import { ToolError } from "../../protocol/errors.ts";
-
-// oxfmt-ignore
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES:       "permission denied",
-  EPERM:        "operation not permitted",
-  ELOOP:        "too many levels of symbolic links",
-  ENAMETOOLONG: "file name too long",
-  EMFILE:       "too many open files",
-  ENFILE:       "too many open files",
-  EIO:          "input/output error",
-  ENOSPC:       "no space left on the device",
-  EDQUOT:       "disk quota exceeded",
-  EFBIG:        "file size limit exceeded",
-  EROFS:        "the file system is read-only",
-  EISDIR:       "it is a folder",
-  EBUSY:        "it is in use by the system",
-  ETXTBSY:      "it is a running program",
-  ENXIO:        "no such device",
-  ESTALE:       "stale handle on a network file system",
-};
 
 export type Doing = "open" | "list" | "read" | "change" | "delete";
 
@@ -36,23 +17,17 @@ export function asToolError(error: unknown, path: string, doing: Doing = "open")
   return new ToolError("IOError", `${cannot}: ${reasonOf(error)}`, { path, reason }, error);
 }
 
-/** A clause such as "permission denied". */
-export function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === undefined ? message : (REASONS[code] ?? code);
-}
-
 /** Runs a file operation and converts operating system errors to `ToolError`. */
 export function doing<T>(what: Doing, path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw inOurWords(error, path, what);
+    throw convertSystemError(error, path, what);
   }
 }
 
 /** Converts only operating system errors: others are tool errors already, or bugs. */
-export function inOurWords(error: unknown, path: string, what: Doing): unknown {
+export function convertSystemError(error: unknown, path: string, what: Doing): unknown {
   return isSystemError(error) ? asToolError(error, path, what) : error;
 }
 

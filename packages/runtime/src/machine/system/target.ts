@@ -7,7 +7,7 @@ import type { WorkspaceContext } from "../../policy/decide.ts";
 import { judgePlace } from "../../policy/check-path.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { AT_ONCE_BYTES, hashPieces, readSpan } from "./bytes.ts";
-import { ChangedMeanwhile, leadsElsewhere } from "./changed-meanwhile.ts";
+import { ConcurrentChangeError, realPathChanged } from "./concurrent-change.ts";
 import type { OpenFolders } from "./folders.ts";
 import { identityOf, kindOf } from "./handle.ts";
 import { asToolError } from "./system-error.ts";
@@ -67,7 +67,7 @@ export class Target implements FileBefore {
     }
     if (this.stats === undefined) return Buffer.alloc(0);
     const content = await this.use((fd) => readSpan(fd, { position: 0, length: this.size }, this.#options.signal));
-    if (content.length !== this.size) throw new ChangedMeanwhile(this.path);
+    if (content.length !== this.size) throw new ConcurrentChangeError(this.path);
     return (this.#content = content);
   }
 
@@ -97,7 +97,7 @@ export class Target implements FileBefore {
     try {
       const stats = fstatSync(fd, { bigint: true });
       if (this.stats === undefined || identityOf(stats) !== identityOf(this.stats)) {
-        throw new ChangedMeanwhile(this.path);
+        throw new ConcurrentChangeError(this.path);
       }
       return await work(fd);
     } finally {
@@ -129,7 +129,7 @@ export class Target implements FileBefore {
       return openSync(this.at(), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code === "ENOENT" || code === "ELOOP") throw new ChangedMeanwhile(this.path);
+      if (code === "ENOENT" || code === "ELOOP") throw new ConcurrentChangeError(this.path);
       throw asToolError(error, this.path, "read");
     }
   }
@@ -148,7 +148,7 @@ function factsOf(stats: BigIntStats): FileBefore["facts"] {
 function refuseOther(stats: BigIntStats, path: string): void {
   const kind = kindOf(stats);
   if (kind === "file") return;
-  if (kind === "link") throw leadsElsewhere(path);
+  if (kind === "link") throw realPathChanged(path);
   const what = kind === "directory" ? "a folder" : "not a regular file but a pipe, a socket or a device";
   throw new ToolError("InvalidArguments", `Cannot change "${path}": it is ${what}`, { path });
 }

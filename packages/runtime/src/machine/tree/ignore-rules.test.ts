@@ -27,7 +27,7 @@ for (const { rules, folder, ignored } of CASES) {
   });
 }
 
-test("rules of an inner folder win over those above it", () => {
+test("rules of an inner folder override those above it", () => {
   const above = addRules(NO_RULES, "/root", "out");
   expect(isIgnoredFolder("/root/a/out", addRules(above, "/root/a", "!out"))).toBe(false);
   expect(addRules(above, "/root/a", "\n# nothing\n")).toBe(above);

@@ -1,5 +1,9 @@
 import { compileGlob } from "../../paths/glob.ts";
 import type { Glob } from "../../paths/glob.ts";
+import { statsOf } from "./list-folder.ts";
+import { readSmall } from "./read-entry.ts";
+import { haveSameFacts, factsOf, joinKey } from "./tree-snapshot.ts";
+import type { TreeFolder } from "./tree-snapshot.ts";
 
 interface Rule {
   /** The folder of the `.gitignore` file, as text. */
@@ -47,4 +51,22 @@ export function isIgnoredFolder(real: string, rules: IgnoreRules): boolean {
     typeof pattern === "string" ? pattern === name : pattern.matches(real.slice(base === "/" ? 1 : base.length + 1)),
   );
   return last !== undefined && !last.isNegated;
+}
+
+interface RulesOptions {
+  readonly real: string;
+  readonly above: IgnoreRules;
+  readonly known: TreeFolder | undefined;
+}
+
+/** Returns the identical object where the rules did not change, so that decisions based on them are reused. */
+export function rulesOf(key: string, { real, above, known }: RulesOptions): IgnoreRules {
+  const path = joinKey(key, ".gitignore");
+  const stats = statsOf(path);
+  if (stats?.isFile() !== true) return above;
+  const before = known?.entries.get(".gitignore");
+  const isSame = before !== undefined && !before.isYoung && haveSameFacts(before, factsOf(stats));
+  if (isSame && known?.above === above) return known.rules;
+  const text = readSmall(key, ".gitignore");
+  return text === undefined ? above : addRules(above, real, text);
 }

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { systemPath } from "../system/keys.ts";
-import { reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
 import { isTemporaryName } from "../system/temporary-name.ts";
-import { joinKey } from "./tree-entry.ts";
+import { joinKey } from "./tree-snapshot.ts";
 import { FOLDER_BYTES } from "./tree-limits.ts";
 
 export interface Child {

@@ -4,8 +4,8 @@ import { systemPath } from "../system/keys.ts";
 import { readPieces } from "../system/bytes.ts";
 import { openFolder, procPath, realBytesOf } from "../system/handle.ts";
 import { isSystemError } from "../system/system-error.ts";
-import { areSame, factsOf } from "./tree-entry.ts";
-import type { Facts } from "./tree-entry.ts";
+import { haveSameFacts, factsOf } from "./tree-snapshot.ts";
+import type { Facts } from "./tree-snapshot.ts";
 
 /** A folder that is opened and verified at the first read in it. The caller closes it. */
 export class FolderToRead {
@@ -46,7 +46,7 @@ const MAX_TRIES = 3;
 export interface ReadOptions {
   readonly folder: FolderToRead;
   readonly name: string;
-  /** The state that the look found. */
+  /** The state that the snapshot found. */
   readonly facts: Facts;
 }
 
@@ -74,7 +74,7 @@ export function readContent(options: KeepOptions): ReadEntry {
       return { facts, sha256 };
     }
     const now = factsNow(options);
-    if (now === undefined || areSame(now, facts)) break; // gone, or not readable for us
+    if (now === undefined || haveSameFacts(now, facts)) break; // gone, or not readable for us
     facts = now;
   }
   return { facts, sha256: undefined };
@@ -105,7 +105,9 @@ function readOnce({ folder, name, facts }: ReadOptions): Buffer | undefined {
   try {
     if (scratch.length < facts.size) scratch = Buffer.allocUnsafeSlow(Math.max(facts.size, 1 << 20));
     const count = readFully(fd, scratch, facts.size);
-    return count === facts.size && areSame(factsOf(fstatSync(fd)), facts) ? scratch.subarray(0, count) : undefined;
+    return count === facts.size && haveSameFacts(factsOf(fstatSync(fd)), facts)
+      ? scratch.subarray(0, count)
+      : undefined;
   } catch (error) {
     if (!isSystemError(error)) throw error;
     return undefined; // a broken disk, or not a file any more
@@ -126,7 +128,7 @@ export async function hashContent(
 ): Promise<HashedEntry> {
   const fd = openIn(folder, name);
   if (fd === undefined) return { facts, sha256: undefined };
-  const isSame = (): boolean => areSame(factsOf(fstatSync(fd)), facts);
+  const isSame = (): boolean => haveSameFacts(factsOf(fstatSync(fd)), facts);
   try {
     if (!isSame()) return { facts, sha256: undefined };
     const own = createHash("sha256");

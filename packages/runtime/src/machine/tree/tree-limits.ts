@@ -1,13 +1,13 @@
-/** Limits on the cost of one look at the workspace. Beyond them files are listed but not restorable, or left out. */
+/** Limits on the cost of one snapshot of the workspace. Beyond them files are listed but not restorable, or left out. */
 export interface TreeLimits {
   /** Maximum number of scanned files. */
   readonly look_files: number;
   /** Maximum number of files with stored content, and their maximum size. */
   readonly keep_files: number;
   readonly file_bytes: number;
-  /** Bytes that one look reads and stores. */
+  /** Bytes that one snapshot reads and stores. */
   readonly call_bytes: number;
-  /** How long one look stores contents; it continues to scan for as long again. A look after a command has longer. */
+  /** How long one snapshot stores contents; it continues to scan for as long again. A snapshot after a command has longer. */
   readonly look_ms: number;
   /** A git-ignored folder with up to this many files is treated like any other, and left out above that. */
   readonly ignored_files: number;
@@ -37,7 +37,7 @@ export const TREE_LIMITS: TreeLimits = {
 /** Git objects are held once, and everything else relies on them: enough time to finish on a busy machine. */
 export const HOLD_FACTOR = 6;
 
-/** A look after a command gets more time: changed files that are not read could not be undone. */
+/** A snapshot after a command gets more time: changed files that are not read could not be undone. */
 export const AFTER_FACTOR = 8;
 
 /** A folder with a longer list of names is left out: reading it would block the event loop. */

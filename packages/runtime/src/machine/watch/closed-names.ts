@@ -9,8 +9,8 @@ import { isCacheAmong, isNamed } from "../sandbox/named-places.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { decodeKey } from "../system/keys.ts";
 import { childrenIn } from "../tree/list-folder.ts";
-import { joinKey } from "../tree/tree-entry.ts";
-import type { Place, TreeFolder } from "../tree/tree-entry.ts";
+import { joinKey } from "../tree/tree-snapshot.ts";
+import type { Place, TreeFolder } from "../tree/tree-snapshot.ts";
 
 const laterPlaces = compilePlaces(RUN_LATER);
 

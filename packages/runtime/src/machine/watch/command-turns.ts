@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
-import { tryLockAnew, unlock } from "../system/lock-files.ts";
-import { pause } from "../system/pause.ts";
+import { tryLockOnce, unlock } from "../system/lock-files.ts";
+import { pause } from "../../protocol/pause.ts";
 import { lifeOf, ownProcess } from "../system/process-owner.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
@@ -27,7 +27,7 @@ export interface CommandNote {
   readonly sandbox: string;
   readonly confirmed: boolean;
   readonly opens?: OpenedPlaces;
-  /** The file of `StoredLooks`; left out where nothing could be stored. */
+  /** The file of `SnapshotStore`; left out where nothing could be stored. */
   readonly look?: string;
 }
 
@@ -53,13 +53,13 @@ interface TurnOptions {
 }
 
 /** If a command names more, another session may set aside its run-later files. */
-const MOST_AGREED = 200;
+const MAX_AGREED = 200;
 
 /** How long a command waits for the previous one. Most end sooner; then every change has a certain author. */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 20;
 /** Heartbeat interval of a process while its command runs. Later changes have no certain author. */
-const ALIVE_MS = 100;
+const HEARTBEAT_MS = 100;
 /** A process that is not visible and sent no heartbeat for this time is gone. */
 const UNSEEN_MS = 60_000;
 
@@ -87,12 +87,12 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
   const id = randomBytes(8).toString("hex");
   const own = `${id}@${ownProcess()}`;
   const from = Date.now();
-  const agreed = options.agreed.slice(0, MOST_AGREED);
+  const agreed = options.agreed.slice(0, MAX_AGREED);
   const { session } = options;
   const write = (path: string, command?: CommandNote): void =>
     writeFileSync(path, JSON.stringify({ session, from, agreed, command }), { mode: 0o600 });
   write(join(folder, own));
-  const alive = setInterval(() => sayAlive(join(folder, own)), ALIVE_MS).unref();
+  const alive = setInterval(() => sendHeartbeat(join(folder, own)), HEARTBEAT_MS).unref();
   for (const other of runningIn(folder)) {
     if (other.name === own || other.session === options.session) continue;
     note(folder, { of: other.name, other: own }, { from, to: null, agreed });
@@ -109,14 +109,14 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
         if (!isSystemError(error)) throw error; // full disk: the next start will not know the command
       }
     },
-    others: () => besides(folder, own).map(({ interval }) => interval),
+    others: () => parallelNotes(folder, own).map(({ interval }) => interval),
     // The files of a killed command are still needed for its recovery.
     isAlone: () => runningIn(folder).every(({ name }) => name === own) && killedIn(folder).length === 0,
     end() {
       clearInterval(alive);
       const to = Date.now();
-      for (const { other } of besides(folder, own)) {
-        if (isThere(folder, other)) note(folder, { of: other, other: own }, { from, to, agreed });
+      for (const { other } of parallelNotes(folder, own)) {
+        if (exists(folder, other)) note(folder, { of: other, other: own }, { from, to, agreed });
         rmSync(join(folder, `${own}.beside.${other}`), { force: true });
       }
       rmSync(join(folder, own), { force: true });
@@ -130,14 +130,14 @@ async function waitForTurn(state_dir: string, signal: AbortSignal): Promise<stri
   makeStateFolders(state_dir);
   const lock = join(stateFolders(state_dir).locks, "command-turn");
   const until = performance.now() + WAIT_MS;
-  while (!tryLockAnew(lock)) {
+  while (!tryLockOnce(lock)) {
     if (performance.now() > until) return undefined;
-    await pause(PAUSE_MS, signal);
+    await pause(PAUSE_MS, { signal });
   }
   return lock;
 }
 
-function sayAlive(path: string): void {
+function sendHeartbeat(path: string): void {
   const now = Date.now() / 1000;
   try {
     utimesSync(path, now, now);
@@ -184,17 +184,18 @@ export function findKilled(state_dir: string): readonly KilledCommand[] {
   const folder = join(state_dir, "running");
   return namesIn(folder).flatMap((name): readonly KilledCommand[] => {
     const forget = (): void => {
-      for (const { other } of besides(folder, name)) rmSync(join(folder, `${name}${BESIDE}${other}`), { force: true });
+      for (const { other } of parallelNotes(folder, name))
+        rmSync(join(folder, `${name}${BESIDE}${other}`), { force: true });
       rmSync(join(folder, noteOf(name)), { force: true });
       rmSync(join(folder, name), { force: true });
     };
     const stats = statSync(join(folder, name), { throwIfNoEntry: false });
-    const told = readJson(join(folder, name)) as { from?: number; command?: CommandNote } | undefined;
+    const parsed = readJson(join(folder, name)) as { from?: number; command?: CommandNote } | undefined;
     if (stats === undefined) return [];
-    const times = { from: told?.from ?? 0, until: stats.mtimeMs + ALIVE_MS };
-    const others = besides(folder, name).map(({ interval }) => interval);
+    const times = { from: parsed?.from ?? 0, until: stats.mtimeMs + HEARTBEAT_MS };
+    const others = parallelNotes(folder, name).map(({ interval }) => interval);
     return [
-      { id: name.split("@")[0] ?? "", ...times, others, ...(told?.command && { command: told.command }), forget },
+      { id: name.split("@")[0] ?? "", ...times, others, ...(parsed?.command && { command: parsed.command }), forget },
     ];
   });
 
@@ -219,8 +220,8 @@ interface RunningCommand {
 function runningIn(folder: string): readonly RunningCommand[] {
   return readdirSync(folder).flatMap((name) => {
     if (name.includes(BESIDE) || isGone(folder, name)) return [];
-    const told = readJson(join(folder, name)) as Partial<RunningCommand> | undefined;
-    return told === undefined ? [] : [{ session: "", from: 0, agreed: [], ...told, name }];
+    const parsed = readJson(join(folder, name)) as Partial<RunningCommand> | undefined;
+    return parsed === undefined ? [] : [{ session: "", from: 0, agreed: [], ...parsed, name }];
   });
 }
 
@@ -237,7 +238,10 @@ function note(folder: string, { of, other }: Pair, interval: NotedInterval): voi
   writeFileSync(join(folder, `${of}.beside.${other}`), JSON.stringify(interval), { mode: 0o600 });
 }
 
-function besides(folder: string, own: string): readonly { readonly other: string; readonly interval: Interval }[] {
+function parallelNotes(
+  folder: string,
+  own: string,
+): readonly { readonly other: string; readonly interval: Interval }[] {
   const prefix = `${own}.beside.`;
   return readdirSync(folder)
     .filter((name) => name.startsWith(prefix))
@@ -248,7 +252,7 @@ function besides(folder: string, own: string): readonly { readonly other: string
     });
 }
 
-function isThere(folder: string, name: string): boolean {
+function exists(folder: string, name: string): boolean {
   return readJson(join(folder, name)) !== undefined;
 }
 

@@ -80,14 +80,14 @@ const BARE = "mkdir -p store/objects store/refs; echo 'ref: refs/heads/main' > s
 
 // oxfmt-ignore
 const HOSTILE: readonly { title: string; steps: readonly string[]; enter: string }[] = [
-  { title: "a monitor of files in a new repository",    steps: [`git init -q n && ${EVIL} n/.git/config`],                      enter: "n" },
+  { title: "a file system monitor in a new repository",    steps: [`git init -q n && ${EVIL} n/.git/config`],                      enter: "n" },
   { title: "a monitor added later",                     steps: ["git init -q n", `${EVIL} n/.git/config`],                      enter: "n" },
   { title: "a monitor in a repository that was there",  steps: [`${EVIL} main/.git/config; true`],                              enter: "main" },
   { title: "an include",                                steps: [`${EVIL} evil; git init -q n; printf '[include]\\n\\tpath = ../../evil\\n' >> n/.git/config`], enter: "n" },
   { title: "a hook",                                    steps: [`git init -q n; ${HOOK("n/.git/hooks")}`],                      enter: "n" },
   { title: "a hook in a repository that was there",     steps: [`${HOOK("main/.git/hooks")}; true`],                            enter: "main" },
   { title: "a pointer to a repository elsewhere",       steps: [`${BARE}; ${EVIL_HERE} store/config; mkdir n; echo 'gitdir: ../store' > n/.git`], enter: "n" },
-  { title: "a pointer to one that comes later",         steps: ["mkdir n; echo 'gitdir: ../store' > n/.git", `${BARE}; ${EVIL_HERE} store/config`], enter: "n" },
+  { title: "a pointer to one created later",         steps: ["mkdir n; echo 'gitdir: ../store' > n/.git", `${BARE}; ${EVIL_HERE} store/config`], enter: "n" },
   { title: "a nested repository",                       steps: [`mkdir -p main/x/y; cd main/x/y; git init -q; ${EVIL} .git/config`], enter: "main/x/y" },
   { title: "a repository by its contents alone",        steps: [`${BARE}; ${EVIL_HERE} store/config`],                               enter: "store" },
   { title: "the same, its settings first",              steps: [`mkdir store; ${EVIL_HERE} store/config`, BARE],                     enter: "store" },
@@ -104,7 +104,7 @@ const HOSTILE: readonly { title: string; steps: readonly string[]; enter: string
 ];
 
 for (const { title, steps, enter } of HOSTILE) {
-  sandboxed(`what git would run by itself afterwards is reverted: ${title}${needs}`, async () => {
+  sandboxed(`changes that git would run by itself later are reverted: ${title}${needs}`, async () => {
     const { bash, isTriggered, settings } = await workspace({ profile: "autonomous" });
 
     for (const step of steps) await bash(step);
@@ -114,7 +114,7 @@ for (const { title, steps, enter } of HOSTILE) {
   });
 }
 
-test("the attempts would work where nothing is reverted", async () => {
+test("the attempts would succeed if nothing were reverted", async () => {
   const { root, isTriggered, settings, canary } = await workspace({ profile: "autonomous" });
   for (const { title, steps, enter } of HOSTILE) {
     for (const step of steps)
@@ -177,7 +177,7 @@ const AGREED = [
 ] as const;
 
 for (const { title, cmd, file, says } of AGREED) {
-  sandboxed(`what a person said yes to can be changed, stays and is listed: ${title}${needs}`, async () => {
+  sandboxed(`an approved change of a run-later file is kept and listed: ${title}${needs}`, async () => {
     const { bash, read, make, asked } = await workspace({ agrees: true });
     await make({ "root/.npmrc": "old", "root/.github/workflows/a.yml": "on: push" });
 
@@ -189,7 +189,7 @@ for (const { title, cmd, file, says } of AGREED) {
   });
 }
 
-sandboxed(`a link that runs later and is replaced by a script stays what it was${needs}`, async () => {
+sandboxed(`a run-later link that a script replaces stays unchanged${needs}`, async () => {
   const { bash, read, make } = await workspace();
   await make({
     "root/conf/envrc": "old",
@@ -202,7 +202,7 @@ sandboxed(`a link that runs later and is replaced by a script stays what it was$
   expect(read(".envrc")).toBe("old");
 });
 
-sandboxed(`a yes opens what the command names and no more${needs}`, async () => {
+sandboxed(`an approval opens only the paths that the command names${needs}`, async () => {
   const { bash, read, make, has } = await workspace({ agrees: true });
   await make({
     "root/.npmrc": "old",
@@ -222,21 +222,24 @@ sandboxed(`a yes opens what the command names and no more${needs}`, async () => 
   expect(has("main")).toBe(false);
 });
 
-sandboxed(`the person's own hooks keep a configuration closed where git would run them meanwhile${needs}`, async () => {
-  const { bash, read, make, git, root } = await workspace();
-  git("-C", "main", "config", "core.hooksPath", ".husky");
-  await make({ "root/main/.husky/post-checkout": "#!/bin/sh\nprintf '[core]\\n\\tpager = x\\n' >> .git/config\n" });
-  chmodSync(join(root, "main/.husky/post-checkout"), 0o755);
-  const before = read("main/.git/config");
+sandboxed(
+  `with the user's own hooks, a configuration stays closed if git would run them meanwhile${needs}`,
+  async () => {
+    const { bash, read, make, git, root } = await workspace();
+    git("-C", "main", "config", "core.hooksPath", ".husky");
+    await make({ "root/main/.husky/post-checkout": "#!/bin/sh\nprintf '[core]\\n\\tpager = x\\n' >> .git/config\n" });
+    chmodSync(join(root, "main/.husky/post-checkout"), 0o755);
+    const before = read("main/.git/config");
 
-  const failed = await bash("cd main && git checkout -q -b x --track origin/side");
-  const set = await bash("git -C main branch -q -u origin/side main");
+    const failed = await bash("cd main && git checkout -q -b x --track origin/side");
+    const set = await bash("git -C main branch -q -u origin/side main");
 
-  expect(failed.error?.code).toBe("ExitNonZero");
-  expect(set.error).toBeNull();
-  expect(read("main/.git/config")).not.toContain("pager");
-  expect(read("main/.git/config").length).toBeGreaterThan(before.length - 1);
-});
+    expect(failed.error?.code).toBe("ExitNonZero");
+    expect(set.error).toBeNull();
+    expect(read("main/.git/config")).not.toContain("pager");
+    expect(read("main/.git/config").length).toBeGreaterThan(before.length - 1);
+  },
+);
 
 sandboxed(`while a command runs in the background, configurations stay closed for all${needs}`, async () => {
   const { bash, read, make, has } = await workspace();
@@ -273,7 +276,7 @@ async function stoppedRebase() {
   return { ...place, todo: "main/.git/rebase-merge/git-rebase-todo" };
 }
 
-sandboxed(`a rebase that stops at a conflict can be resolved and goes on${needs}`, async () => {
+sandboxed(`a rebase that stops at a conflict can be resolved and continued${needs}`, async () => {
   const { bash, has, todo, git } = await stoppedRebase();
 
   expect((await bash("cd main; git rebase main; true")).artifacts).not.toHaveProperty("taken_back");
@@ -293,7 +296,7 @@ const REBASE_PLANTS = [
 ] as const;
 
 for (const { title, plant } of REBASE_PLANTS) {
-  sandboxed(`what a rebase would run later is reverted: ${title}${needs}`, async () => {
+  sandboxed(`commands that a rebase would run later are reverted: ${title}${needs}`, async () => {
     const { bash, root, canary } = await stoppedRebase();
     await bash("cd main; git rebase main; true");
 
@@ -340,13 +343,13 @@ const NAMED_BY_GIT = [
   { title: "a folder of hooks",        setting: ["core.hooksPath", "tools/hooks"],          name: "main/tools/hooks/pre-commit" },
   { title: "hooks at the top",         setting: ["core.hooksPath", "."],                    name: "main/pre-push" },
   { title: "a file that is included",  setting: ["include.path", "../conf/team"],           name: "main/conf/team" },
-  { title: "a monitor of files",       setting: ["core.fsmonitor", "./scripts/monitor.sh"], name: "main/scripts/monitor.sh" },
+  { title: "a file system monitor",       setting: ["core.fsmonitor", "./scripts/monitor.sh"], name: "main/scripts/monitor.sh" },
   { title: "a filter",                 setting: ["filter.x.clean", "sh scripts/clean %f"],  name: "main/scripts/clean" },
   { title: "an alias",                 setting: ["alias.x", "!./scripts/x"],                name: "main/scripts/x" },
 ] as const;
 
 for (const { title, setting, name } of NAMED_BY_GIT) {
-  sandboxed(`what git's own configuration names runs later: ${title}${needs}`, async () => {
+  sandboxed(`paths that git's configuration names are run-later files: ${title}${needs}`, async () => {
     const { bash, has, read, make, git, call, asked } = await workspace({ profile: "autonomous" });
     git("-C", "main", "config", ...setting);
     const write = `mkdir -p "$(dirname ${name})"; echo evil > ${name}.new; mv -f ${name}.new ${name}; true`;
@@ -403,7 +406,7 @@ for (const cmd of [
     },
   );
 
-  sandboxed(`"${cmd}" with change_run_later is asked for, and then changes all of them${needs}`, async () => {
+  sandboxed(`"${cmd}" with change_run_later needs approval, and then changes all of them${needs}`, async () => {
     const { bash, status, asked, read } = await branches(true);
     const result = await bash(cmd, { workdir: "main", change_run_later: true });
     expect([result.ok, asked]).toEqual([true, ["bash"]]);
@@ -449,7 +452,7 @@ sandboxed(
     await bash(script, { workdir: "main", change_run_later: true });
     expect(read("main/.git/config")).not.toContain("x\n");
     const later = await bash("sleep 1", { workdir: "main", change_run_later: true, is_background: true });
-    expect(later.error?.message).toMatch(/in the background/);
+    expect(later.error?.message).toMatch(/read-only for background commands$/);
   },
 );
 
@@ -486,7 +489,7 @@ const OUT_OF_PACKAGES = [
 ];
 
 for (const { title, script, name } of OUT_OF_PACKAGES) {
-  sandboxed(`what lay among packages is new where it runs: ${title}${needs}`, async () => {
+  sandboxed(`a file moved out of a package folder counts as new where it runs: ${title}${needs}`, async () => {
     const { bash, make, has } = await workspace();
     await make({ [`root/${PACKAGED}/project/.envrc`]: "evil", "root/run.sh": script });
 

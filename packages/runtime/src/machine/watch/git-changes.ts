@@ -6,17 +6,17 @@ import { pointedTo } from "../../policy/git-pointers.ts";
 import { addsOnlyPlain } from "../../policy/git-settings.ts";
 import { addsNoProgram } from "../../policy/git-todo.ts";
 import { decodeKey, folderOf, nameOf } from "../system/keys.ts";
-import type { Difference } from "./compare-looks.ts";
-import type { KeptContents } from "../tree/kept-contents.ts";
-import type { Intruder } from "../files/take-back.ts";
+import type { Difference } from "./compare-snapshots.ts";
+import type { ContentStore } from "../tree/content-store.ts";
+import type { UnapprovedChange } from "../files/revert-unapproved.ts";
 import { isSameFile } from "./moved-files.ts";
-import type { Looks } from "./moved-files.ts";
-import { joinKey } from "../tree/tree-entry.ts";
-import type { TreeEntry, TreeFolder } from "../tree/tree-entry.ts";
+import type { ScannedSnapshots } from "./moved-files.ts";
+import { joinKey } from "../tree/tree-snapshot.ts";
+import type { TreeEntry, TreeFolder } from "../tree/tree-snapshot.ts";
 
-/** Two looks, and the file contents at each of them. */
-export interface KnownLooks extends Looks {
-  readonly contents: Pick<KeptContents, "read">;
+/** Two snapshots, and the file contents at each of them. */
+export interface KnownSnapshots extends ScannedSnapshots {
+  readonly contents: Pick<ContentStore, "read">;
   /** Keys of folders that are new. */
   readonly folders_made: readonly string[];
 }
@@ -30,14 +30,14 @@ const OF_GIT = /^\*?\.git(?:\/|$)/;
  * harmless settings, a sample hook, the remaining steps of a rebase that runs nothing, the pointer of a worktree or
  * submodule to its repository, a branch with the name of such a file.
  */
-export function isHarmless(difference: Difference, looks: KnownLooks): boolean {
+export function isHarmless(difference: Difference, snapshots: KnownSnapshots): boolean {
   const { key, before, after } = difference;
   if (after?.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;
-  const place = findLaterPlace(decodeKey(key), looks);
+  const place = findLaterPlace(decodeKey(key), snapshots);
   if (place === undefined || !OF_GIT.test(place.path)) return false;
-  if (isInStore(key, looks)) return true;
+  if (isInStore(key, snapshots)) return true;
   if (HOOKS.has(place.path)) return isSample(key);
-  return isPlainFile(difference, looks);
+  return isPlainFile(difference, snapshots);
 }
 
 /** Git never runs a file of this name. */
@@ -46,19 +46,19 @@ function isSample(key: string): boolean {
 }
 
 /** Judged by its name, in the folder of a repository or (`.git`) in a working folder. */
-function isPlainFile({ key, before, after }: Difference, looks: KnownLooks): boolean {
-  const now = textOf(after, looks);
+function isPlainFile({ key, before, after }: Difference, snapshots: KnownSnapshots): boolean {
+  const now = textOf(after, snapshots);
   const name = foldPath(nameOf(key));
   if (now === undefined) return false;
-  if (name === ".git" || name === "commondir") return leadsToRepository(now, folderOf(key), looks);
-  const was = before === undefined ? "" : textOf(before, looks);
+  if (name === ".git" || name === "commondir") return leadsToRepository(now, folderOf(key), snapshots);
+  const was = before === undefined ? "" : textOf(before, snapshots);
   if (name === "git-rebase-todo") return was !== undefined && addsNoProgram(was, now);
   if (name !== "config" && name !== "config.worktree") return false;
-  return was !== undefined && addsOnlyPlain(was, now, (path) => isWorkTree(path, folderOf(key), looks));
+  return was !== undefined && addsOnlyPlain(was, now, (path) => isWorkTree(path, folderOf(key), snapshots));
 }
 
 /** One character per byte. Undefined where the content is not known. */
-function textOf(entry: TreeEntry | undefined, { contents }: KnownLooks): string | undefined {
+function textOf(entry: TreeEntry | undefined, { contents }: KnownSnapshots): string | undefined {
   return entry?.sha256 === undefined ? undefined : contents.read(entry.sha256)?.toString("latin1");
 }
 
@@ -66,7 +66,7 @@ function textOf(entry: TreeEntry | undefined, { contents }: KnownLooks): string 
  * Whether a pointer leads to a `.git` folder, or a folder in one, below a root: everything that git would run there is
  * compared too. The path of a scanned folder contains no links.
  */
-function leadsToRepository(text: string, folder: string, { after, roots }: KnownLooks): boolean {
+function leadsToRepository(text: string, folder: string, { after, roots }: KnownSnapshots): boolean {
   const target = pointedTo(text, folder);
   if (target === undefined || !after.folders.has(target)) return false;
   const real = decodeKey(target);
@@ -75,7 +75,7 @@ function leadsToRepository(text: string, folder: string, { after, roots }: Known
 }
 
 /** Whether it is the working folder of a submodule: an ordinary folder below a root, outside the repository's own. */
-function isWorkTree(path: string, folder: string, { roots }: KnownLooks): boolean {
+function isWorkTree(path: string, folder: string, { roots }: KnownSnapshots): boolean {
   const real = decodeKey(pointedTo(path, folder) ?? "/");
   const isModule = /\/\.git\/(?:.*\/)?modules\//.test(foldPath(`${decodeKey(folder)}/`));
   const root = roots.find((each) => isInside(each, real) && real !== each);
@@ -88,7 +88,7 @@ function isClosed(real: string, root: string, roots: readonly string[]): boolean
 }
 
 /** Branches and their logs may be called `config` or `hooks/x`, unless another repository is hidden there. */
-function isInStore(key: string, { after }: KnownLooks): boolean {
+function isInStore(key: string, { after }: KnownSnapshots): boolean {
   const store = storeOf(key);
   if (store === undefined) return false;
   for (let folder = folderOf(key); folder.length >= store.length; folder = folderOf(folder)) {
@@ -113,20 +113,24 @@ function isRepository(folder: TreeFolder | undefined): folder is TreeFolder {
  * Changes that made or altered a folder that git treats as a repository because of its contents, so that git would run
  * something there: the settings themselves or, where those are older, the files that made the folder a repository.
  */
-export function findInBareRepositories(differences: readonly Difference[], looks: KnownLooks): readonly Intruder[] {
+export function findInBareRepositories(
+  differences: readonly Difference[],
+  snapshots: KnownSnapshots,
+): readonly UnapprovedChange[] {
   const byKey = new Map(differences.map((difference) => [difference.key, difference]));
   let byInode: ReadonlyMap<number, TreeFolder> | undefined;
-  return [...touchedFolders(differences, looks)].flatMap((key) => {
-    const folder = looks.after.folders.get(key);
-    if (!isRepository(folder) || isKnownByName(key, looks)) return [];
-    const settings = settingsIn(folder, looks);
-    byInode ??= new Map([...looks.before.folders.values()].map((each) => [each.facts.inode, each]));
-    if (isMovedFrom(byInode.get(folder.facts.inode), { folder, settings, looks })) return [];
-    const old = looks.before.folders.get(key);
+  return [...touchedFolders(differences, snapshots)].flatMap((key) => {
+    const folder = snapshots.after.folders.get(key);
+    if (!isRepository(folder) || isKnownByName(key, snapshots)) return [];
+    const settings = settingsIn(folder, snapshots);
+    byInode ??= new Map([...snapshots.before.folders.values()].map((each) => [each.facts.inode, each]));
+    if (isMovedFrom(byInode.get(folder.facts.inode), { folder, settings, snapshots })) return [];
+    const old = snapshots.before.folders.get(key);
     const changed = settings.flatMap((each) => byKey.get(each.key) ?? []);
-    const bad = changed.filter((each) => !isHarmlessSetting(each, looks));
+    const bad = changed.filter((each) => !isHarmlessSetting(each, snapshots));
     const rest = settings.filter((each) => !byKey.has(each.key));
-    if (!isRepository(old) && !rest.every((each) => isHarmlessSetting(each, looks))) bad.push(...newIn(folder, old));
+    if (!isRepository(old) && !rest.every((each) => isHarmlessSetting(each, snapshots)))
+      bad.push(...newIn(folder, old));
     return bad.flatMap(({ key: at, before, after }) =>
       after === undefined ? [] : [{ key: at, before: before?.kind === "directory" ? undefined : before, after }],
     );
@@ -134,7 +138,7 @@ export function findInBareRepositories(differences: readonly Difference[], looks
 }
 
 /** Folders with a change in them, or in their `hooks` folder. */
-function touchedFolders(differences: readonly Difference[], { folders_made }: KnownLooks): ReadonlySet<string> {
+function touchedFolders(differences: readonly Difference[], { folders_made }: KnownSnapshots): ReadonlySet<string> {
   const folders = new Set<string>();
   for (const key of [...differences.map((each) => each.key), ...folders_made]) {
     const folder = folderOf(key);
@@ -145,7 +149,7 @@ function touchedFolders(differences: readonly Difference[], { folders_made }: Kn
 }
 
 /** Whether the table of run-later files covers it, and nothing in it counts as a branch. */
-function isKnownByName(key: string, { roots }: KnownLooks): boolean {
+function isKnownByName(key: string, { roots }: KnownSnapshots): boolean {
   const config = joinKey(key, "config");
   return storeOf(config) === undefined && findLaterPlace(decodeKey(config), { roots }) !== undefined;
 }
@@ -153,20 +157,20 @@ function isKnownByName(key: string, { roots }: KnownLooks): boolean {
 interface MovedOptions {
   readonly folder: TreeFolder;
   readonly settings: readonly Difference[];
-  readonly looks: KnownLooks;
+  readonly snapshots: KnownSnapshots;
 }
 
 /** Whether it is an older repository, with all its settings, under a new name. */
-function isMovedFrom(origin: TreeFolder | undefined, { folder, settings, looks }: MovedOptions): boolean {
+function isMovedFrom(origin: TreeFolder | undefined, { folder, settings, snapshots }: MovedOptions): boolean {
   if (!isRepository(origin) || origin.key === folder.key) return false;
   return settings.every(({ key, after }) => {
     const below = key.slice(folder.key.length + 1);
-    const around = folderOf(below) === "" ? origin : looks.before.folders.get(joinKey(origin.key, folderOf(below)));
+    const around = folderOf(below) === "" ? origin : snapshots.before.folders.get(joinKey(origin.key, folderOf(below)));
     return after !== undefined && isSameFile(around?.entries.get(nameOf(below)), after);
   });
 }
 
-function settingsIn({ key, entries }: TreeFolder, { after }: KnownLooks): readonly Difference[] {
+function settingsIn({ key, entries }: TreeFolder, { after }: KnownSnapshots): readonly Difference[] {
   return [...REPOSITORY_SETTINGS].flatMap((name) => {
     const entry = entries.get(name);
     const at = joinKey(key, name);
@@ -177,11 +181,11 @@ function settingsIn({ key, entries }: TreeFolder, { after }: KnownLooks): readon
   });
 }
 
-function isHarmlessSetting(difference: Difference, looks: KnownLooks): boolean {
+function isHarmlessSetting(difference: Difference, snapshots: KnownSnapshots): boolean {
   const { key, before, after } = difference;
   if (after === undefined || after.kind === "directory") return true;
   if (after.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;
-  return nameOf(folderOf(key)) === "hooks" ? isSample(key) : isPlainFile(difference, looks);
+  return nameOf(folderOf(key)) === "hooks" ? isSample(key) : isPlainFile(difference, snapshots);
 }
 
 function newIn({ key, entries }: TreeFolder, old: TreeFolder | undefined): readonly Difference[] {

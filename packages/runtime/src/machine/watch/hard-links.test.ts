@@ -30,7 +30,7 @@ async function scratchLinks() {
 const COMMANDS = [
   { title: "written in place", script: "echo changed > two" },
   { title: "one name replaced", script: "sed -i s/l/x/ two" },
-  { title: "one name replaced by what it held", script: "cp two t; mv t two" },
+  { title: "one name replaced by a copy", script: "cp two t; mv t two" },
   { title: "one name removed", script: "rm one" },
   { title: "all but one removed", script: "rm one in/three" },
   { title: "all removed", script: "rm -rf one two in" },
@@ -39,16 +39,16 @@ const COMMANDS = [
   { title: "a further name", script: "ln one four; rm two" },
   { title: "a mode", script: "chmod 600 two" },
   { title: "written and closed", script: "echo changed > two; chmod 400 one; rm in/three" },
-  { title: "a file that held the same made one with them", script: "ln -f one same" },
-  { title: "a file that held something else made one with them", script: "ln -f one in/other; echo all > one" },
-  { title: "one made a link", script: "ln -sf same two" },
-  { title: "one made a folder", script: "rm one; mkdir one; echo x > one/x" },
+  { title: "a file with the same content linked to them", script: "ln -f one same" },
+  { title: "a file with another content linked to them", script: "ln -f one in/other; echo all > one" },
+  { title: "one replaced by a link", script: "ln -sf same two" },
+  { title: "one replaced by a folder", script: "rm one; mkdir one; echo x > one/x" },
   { title: "two groups exchanged", script: "ln same pair; mv two t; mv pair two; mv t pair" },
-  { title: "new files that are one", script: "mkdir new; echo n > new/a; ln new/a new/b; ln new/a new/c" },
+  { title: "new hard links", script: "mkdir new; echo n > new/a; ln new/a new/b; ln new/a new/c" },
 ] as const;
 
 for (const { title, script } of COMMANDS) {
-  test(`names of one file are one file again after undo, and as the command left them after its undo: ${title}`, async () => {
+  test(`hard links are restored by undo, and by undo of the undo: ${title}`, async () => {
     const { run, undo, state, names } = await scratchLinks();
     const [before, all] = [state(), names()];
     const { undo_id } = await run(script);
@@ -65,7 +65,7 @@ for (const { title, script } of COMMANDS) {
   });
 }
 
-test("a name whose other names a person changed since is restored as a file of its own", async () => {
+test("a hard link whose other names a user changed since is restored as a separate file", async () => {
   const { run, undo, root, read } = await scratchLinks();
   const { undo_id } = await run("rm two in/three");
   writeFileSync(join(root, "one"), "a person's");
@@ -75,7 +75,7 @@ test("a name whose other names a person changed since is restored as a file of i
   expect(statSync(join(root, "two")).ino).toBe(statSync(join(root, "in/three")).ino);
 });
 
-test("a new file that is too large to be read is removed by undo, unless it changed since", async () => {
+test("a new file that is too large to read is removed by undo, unless it changed since", async () => {
   const { make, run, undo, names, root } = await scratchWatch();
   await make({ "a.txt": "a" });
   const one = await run("truncate -s 80M large; truncate -s 80M a.txt");

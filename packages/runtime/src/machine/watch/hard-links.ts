@@ -1,26 +1,26 @@
-import { joinKey } from "../tree/tree-entry.ts";
-import type { TreeEntry, TreeLook } from "../tree/tree-entry.ts";
+import { joinKey } from "../tree/tree-snapshot.ts";
+import type { TreeEntry, TreeSnapshot } from "../tree/tree-snapshot.ts";
 
-/** Names of files with several hard links, at one look. */
+/** Names of files with several hard links, in one snapshot. */
 export interface HardLinks {
   /** Sorted keys of all names of a file below the roots; empty where it has only one. */
   namesOf(entry: TreeEntry): readonly string[];
 }
 
 /** Lazy: the first query for a file with several names collects the names of all such files, once. */
-export function findHardLinks(look: TreeLook): HardLinks {
+export function findHardLinks(snapshot: TreeSnapshot): HardLinks {
   let byInode: ReadonlyMap<string, string[]> | undefined;
   return {
     namesOf(entry) {
       if (entry.kind !== "file" || entry.links < 2) return [];
-      byInode ??= groupByInode(look);
+      byInode ??= groupByInode(snapshot);
       const names = byInode.get(inodeOf(entry)) ?? [];
       return names.length > 1 ? names : [];
     },
   };
 }
 
-function groupByInode({ folders }: TreeLook): ReadonlyMap<string, string[]> {
+function groupByInode({ folders }: TreeSnapshot): ReadonlyMap<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const [key, { entries }] of folders) {
     for (const [name, entry] of entries) {

@@ -12,14 +12,14 @@ const DOORS = [
   { title: "written by tee",            script: 'mkdir -p "$d"; echo evil | tee "$n" >/dev/null' },
   { title: "copied",                    script: 'mkdir -p "$d"; cp plain.txt "$n"' },
   { title: "renamed",                   script: 'mkdir -p "$d"; echo evil > t; mv t "$n"' },
-  { title: "made as a link",            script: 'mkdir -p "$d"; ln -s /bin/true "$n"' },
-  { title: "made as a second name",     script: 'mkdir -p "$d"; ln plain.txt "$n"' },
+  { title: "created as a link",            script: 'mkdir -p "$d"; ln -s /bin/true "$n"' },
+  { title: "created as a hard link",     script: 'mkdir -p "$d"; ln plain.txt "$n"' },
   { title: "extracted from an archive", script: 'mkdir -p "t/$d"; echo evil > "t/$n"; tar -cf t.tar -C t .; rm -r t; tar -xf t.tar; rm t.tar' },
   { title: "moved with its folder",     script: 'mkdir -p "t/$d"; echo evil > "t/$n"; mv t moved' },
 ] as const;
 
 for (const { title, script } of DOORS) {
-  test(`files that run later are set aside, however they came: ${title}`, async () => {
+  test(`run-later files are set aside, however they were created: ${title}`, async () => {
     const { make, run, names } = await scratchWatch();
     await make({ "plain.txt": "plain\n" });
     const before = names().filter((name) => !name.endsWith("/"));

@@ -1,14 +1,14 @@
 import { runsLater } from "../../policy/check-path.ts";
 import type { GitPlaces } from "../../policy/facts.ts";
 import { decodeKey, folderOf, nameOf } from "../system/keys.ts";
-import type { Difference } from "./compare-looks.ts";
-import { joinKey } from "../tree/tree-entry.ts";
-import type { Facts, TreeEntry, TreeLook } from "../tree/tree-entry.ts";
+import type { Difference } from "./compare-snapshots.ts";
+import { joinKey } from "../tree/tree-snapshot.ts";
+import type { Facts, TreeEntry, TreeSnapshot } from "../tree/tree-snapshot.ts";
 
-/** Two looks, and the roots that they scanned. */
-export interface Looks {
-  readonly before: TreeLook;
-  readonly after: TreeLook;
+/** Two snapshots, and the roots that they scanned. */
+export interface ScannedSnapshots {
+  readonly before: TreeSnapshot;
+  readonly after: TreeSnapshot;
   readonly roots: readonly string[];
   readonly git_places?: GitPlaces;
 }
@@ -18,7 +18,7 @@ export interface Looks {
  * file that was only moved must not be removed. A run-later file counts as moved only together with the folder that
  * gives it its meaning: a hook that was moved to another repository is a new hook.
  */
-export function findMoved({ before, after, roots }: Looks): (difference: Difference) => boolean {
+export function findMoved({ before, after, roots }: ScannedSnapshots): (difference: Difference) => boolean {
   let folders: ReadonlyMap<number, string> | undefined;
   let closed: ReadonlyMap<number, TreeEntry> | undefined;
 
@@ -50,7 +50,7 @@ export function isSameFile(old: Facts | undefined, now: Facts): boolean {
 }
 
 /** Files that are off limits to all tools and no longer at their old path, by inode. */
-export function closedBefore(before: TreeLook, after: TreeLook): ReadonlyMap<number, TreeEntry> {
+export function closedBefore(before: TreeSnapshot, after: TreeSnapshot): ReadonlyMap<number, TreeEntry> {
   const found = new Map<number, TreeEntry>();
   for (const [key, { entries }] of before.folders) {
     for (const [name, entry] of entries) {

@@ -14,7 +14,7 @@ function program(root: string, state_dir: string, script: string): string {
   return `
     import { execFileSync } from "node:child_process";
     import { createFileChanger } from ${JSON.stringify(join(HERE, "../files/file-changer.ts"))};
-    import { createCommandWatch } from ${JSON.stringify(join(HERE, "command-changes.ts"))};
+    import { createCommandWatch } from ${JSON.stringify(join(HERE, "command-watch.ts"))};
     import { snapshot } from ${JSON.stringify(join(HERE, "../../../../../test/campaigns/undo/tree.ts"))};
     import { netOf } from ${JSON.stringify(join(HERE, "../../tools/net-change.ts"))};
     if (process.getuid() === 0) {
@@ -30,7 +30,7 @@ function program(root: string, state_dir: string, script: string): string {
     const about = { run_id: "run_1", tool_call_id: "call_1", signal: new AbortController().signal, recorded: async () => {} };
     const undo = async (undo_id) => await changer.restore({ ...about, force: false }, netOf(await changer.undoLog.find({ undo_id })));
     const look = await watch.before(about);
-    execFileSync("bash", ["-c", ${JSON.stringify(script)}], { cwd: root });
+    execFileSync("bash", ["--norc", "-c", ${JSON.stringify(script)}], { cwd: root });
     const changes = await look.after();
     const stays = changes.files.filter(({ undoable }) => !undoable).map(({ path }) => path);
     const taken = changes.taken_back.map(({ path, outcome }) => outcome + " " + path);
@@ -75,7 +75,7 @@ const COMMANDS = [
 ] as const;
 
 for (const { title, script, ...more } of COMMANDS) {
-  test(`a plain user's command cannot hide what it did from undo: ${title}`, async () => {
+  test(`an unprivileged command cannot hide its changes from undo: ${title}`, async () => {
     const { path } = await scratchFolder();
     const root = join(path, "root");
     mkdirSync(join(root, "src/deep"), { recursive: true });

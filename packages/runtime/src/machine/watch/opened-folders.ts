@@ -2,13 +2,13 @@ import { chmodSync, closeSync, constants, fstatSync, openSync } from "node:fs";
 import { systemPath } from "../system/keys.ts";
 import { procPath, realBytesOf } from "../system/handle.ts";
 import { isSystemError } from "../system/system-error.ts";
-import type { Facts } from "../tree/tree-entry.ts";
+import type { Facts } from "../tree/tree-snapshot.ts";
 
 const O_PATH = 0o10000000;
 /** The mode that an owner needs to list a folder and to read and change its entries. */
 const OPEN_TO_OWNER = 0o700;
 
-interface Opened {
+interface OpenedFolder {
   readonly inode: number;
   readonly mode: number;
 }
@@ -18,7 +18,7 @@ interface Opened {
  * which restores the mode that the command set. The caller closes it.
  */
 export class OpenedFolders {
-  readonly #opened = new Map<string, Opened>();
+  readonly #opened = new Map<string, OpenedFolder>();
 
   /** False where that is not needed, or not permitted. */
   open(key: string, { owner, mode, inode }: Facts): boolean {

@@ -14,7 +14,7 @@ const PIPES = [
 ] as const;
 
 for (const name of PIPES) {
-  test(`a pipe at ${name} does not keep the runtime waiting before or after a command`, async () => {
+  test(`a pipe at ${name} does not block the runtime before or after a command`, async () => {
     const { make, call, path } = await scratch({ state_dir: ".agent", profile: "autonomous" });
     await make({ "root/a.txt": "a\n", "root/sub/b.txt": "b\n" });
     execFileSync("git", ["init", "-q"], { cwd: join(path, "root") });

@@ -1,15 +1,15 @@
 import type { CommandChanges } from "../../contract/command-changes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { FileChanger } from "../files/file-changer.ts";
-import { CONTENT_GONE, MAX_LOST } from "../files/record-change.ts";
-import type { OthersChange, Recorded, RecordRequest } from "../files/record-change.ts";
-import { reasonOf } from "../system/system-error.ts";
-import type { Described } from "./describe-changes.ts";
+import { CONTENT_GONE, MAX_LOST } from "../files/external-changes.ts";
+import type { ExternalChange, RecordedChanges, RecordRequest } from "../files/external-changes.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import type { DescribedChange } from "./describe-differences.ts";
 
 type Changer = Pick<FileChanger, "record">;
 
-interface ToRecord {
-  readonly described: readonly Described[];
+interface RecordableChanges {
+  readonly described: readonly DescribedChange[];
   /** Other changes that undo cannot restore. */
   readonly lost: NonNullable<RecordRequest["lost"]>;
 }
@@ -18,7 +18,7 @@ interface ToRecord {
 export async function recordChanges(
   changer: Changer,
   { run_id, tool_call_id }: Pick<RecordRequest, "run_id" | "tool_call_id">,
-  { described, lost: further }: ToRecord,
+  { described, lost: further }: RecordableChanges,
 ): Promise<Pick<CommandChanges, "files" | "undo_id">> {
   const undos = described.flatMap(({ undo }) => (undo === undefined ? [] : [undo]));
   const named = described.flatMap(({ change: { path, why_not } }) =>
@@ -34,21 +34,21 @@ export async function recordChanges(
   const { undo_id, files, same, problem = CONTENT_GONE } = await tryToRecord(changer, request, undos);
   const recorded = new Set(files.map(({ real }) => real));
   const unchanged = new Set(same);
-  const told = described
+  const listed = described
     .filter(({ isListed, undo, change }) => isListed || (undo !== undefined && !recorded.has(change.real)))
     .filter(({ change }) => !unchanged.has(change.real))
     .map(({ change }) =>
       change.undoable && !recorded.has(change.real) ? { ...change, undoable: false, why_not: problem } : change,
     );
   // A record that only lists lost changes is for the undo of the run.
-  return { files: told, ...(undo_id === undefined || files.length === 0 ? {} : { undo_id }) };
+  return { files: listed, ...(undo_id === undefined || files.length === 0 ? {} : { undo_id }) };
 }
 
 export async function tryToRecord(
   changer: Changer,
   request: RecordRequest,
-  undos: readonly OthersChange[],
-): Promise<Recorded & { readonly problem?: string }> {
+  undos: readonly ExternalChange[],
+): Promise<RecordedChanges & { readonly problem?: string }> {
   if (undos.length === 0 && request.lost === undefined) return { undo_id: undefined, files: [], same: [] };
   try {
     return await changer.record(request, undos);

@@ -99,7 +99,7 @@ const COMMANDS = [
 ] as const;
 
 for (const { title, cmd } of COMMANDS) {
-  test(`what a command changed until its process was killed is undone: ${title}`, async () => {
+  test(`changes of a command whose process was killed are undone: ${title}`, async () => {
     const { root, state_dir, kill, open } = await scratchRoot();
     const before = snapshot(root);
     await kill(
@@ -125,7 +125,7 @@ const JUST_BEFORE = [
 ] as const;
 
 for (const { title, call } of JUST_BEFORE) {
-  test(`a killed command that changed again what ${title} changed just before it is undone with it`, async () => {
+  test(`a killed command that changed the same file as ${title} just before it is undone with it`, async () => {
     const { root, kill, open } = await scratchRoot();
     const before = snapshot(root);
     await kill(call, "echo again > a.txt; rm b.txt");
@@ -142,7 +142,7 @@ function largeProgram(root: string, state_dir: string, script: string): string {
   return `
     import { execFileSync } from "node:child_process";
     import { createFileChanger } from ${JSON.stringify(join(import.meta.dirname, "../files/file-changer.ts"))};
-    import { createCommandWatch } from ${JSON.stringify(join(import.meta.dirname, "command-changes.ts"))};
+    import { createCommandWatch } from ${JSON.stringify(join(import.meta.dirname, "command-watch.ts"))};
     const [root, state_dir] = ${JSON.stringify([root, state_dir])};
     const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "none" };
     const changer = createFileChanger({ state_dir, clock: Date.now, workspace });
@@ -168,7 +168,7 @@ const LARGE = [
 ] as const;
 
 for (const { title, pack, cmd } of LARGE) {
-  test(`files that only git's objects hold, ${title} by a command that was killed, are restored`, async () => {
+  test(`files stored only as git objects, ${title} by a killed command, are restored`, async () => {
     const { root, state_dir, open } = await scratchRoot();
     for (let each = 0; each < 50; each++) writeFileSync(join(root, `src/f${each}`), `${each}\n`.repeat(200));
     const git = `git init -q; git add -A; git commit -qm one; ${pack}`;
@@ -186,7 +186,7 @@ for (const { title, pack, cmd } of LARGE) {
   });
 }
 
-test("the call is on record as interrupted, with what it changed", async () => {
+test("the call is recorded as interrupted, with its changes", async () => {
   const { kill, open } = await scratchRoot();
   await kill("rm a.txt b.txt");
 
@@ -201,7 +201,7 @@ test("the call is on record as interrupted, with what it changed", async () => {
   expect((await runtime.undo(audit?.artifacts.undo_id ?? "")).ok).toBe(true);
 });
 
-test("what rules hid from the command is neither restored nor named nor counted as made by it", async () => {
+test("files that rules hid from the command are neither restored nor named nor counted as its changes", async () => {
   const { root, state_dir, kill, open } = await scratchRoot();
   mkdirSync(join(root, "private/deep"), { recursive: true });
   for (const name of ["private/p.txt", "private/deep/q.txt"]) writeFileSync(join(root, name), "hidden\n");
@@ -218,7 +218,7 @@ test("what rules hid from the command is neither restored nor named nor counted 
   expect(snapshot(root)).toBe(before);
 });
 
-test("starts at the same time record it once", async () => {
+test("parallel starts record it once", async () => {
   const { root, kill, open } = await scratchRoot();
   const before = snapshot(root);
   await kill("rm a.txt b.txt; echo x > src/c.ts");
@@ -245,7 +245,7 @@ function renameToOtherContainer(state_dir: string): void {
   }
 }
 
-test("a command of another container that has not been heard of for a minute is recorded, not one that runs", async () => {
+test("a command of another container without a heartbeat for a minute is recorded, a running one is not", async () => {
   const { root, state_dir, kill, open } = await scratchRoot();
   const before = snapshot(root);
   await kill("rm a.txt b.txt; echo x > src/c.ts");
@@ -267,7 +267,7 @@ test("a command of another container that has not been heard of for a minute is 
   expect(snapshot(root)).not.toBe(before);
 });
 
-test("what others changed after the kill is left alone, and undo says so", async () => {
+test("changes by others after the kill are left alone, and undo reports that", async () => {
   const { root, kill, open } = await scratchRoot();
   await kill("echo new > a.txt; rm b.txt; echo new > src/c.ts");
   await delay(400);
@@ -285,14 +285,14 @@ test("what others changed after the kill is left alone, and undo says so", async
 
 // oxfmt-ignore
 const LOST = [
-  { title: "is gone",    harm: (path: string) => rmSync(path) },
-  { title: "was cut",    harm: (path: string) => truncateSync(path, 100) },
-  { title: "is damaged", harm: (path: string) => writeFileSync(path, `{"folder":7}\n{"look":1}\nnothing\n`) },
-  { title: "names a file elsewhere", harm: (path: string) => writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"contents":"/g, '"contents":"../../')) },
+  { title: "is gone",    why: "the previous state cannot be compared (it does not exist)", harm: (path: string) => rmSync(path) },
+  { title: "was cut",    why: "the previous state is no longer stored", harm: (path: string) => truncateSync(path, 100) },
+  { title: "is damaged", why: "its stored state is damaged", harm: (path: string) => writeFileSync(path, `{"folder":7}\n{"look":1}\nnothing\n`) },
+  { title: "names a file elsewhere", why: "the previous state is no longer stored", harm: (path: string) => writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"contents":"/g, '"contents":"../../')) },
 ] as const;
 
-for (const { title, harm } of LOST) {
-  test(`where what was stored before the command ${title}, undo fails and says why`, async () => {
+for (const { title, why, harm } of LOST) {
+  test(`if the state stored before the command ${title}, undo fails and says why`, async () => {
     const { root, state_dir, kill, open } = await scratchRoot();
     await kill("echo first > other.txt", "rm a.txt");
     const looks = join(state_dir, "undo/looks");
@@ -303,14 +303,14 @@ for (const { title, harm } of LOST) {
     const { ok, error } = await runtime.undo("run_killed");
 
     expect(ok).toBe(false);
-    expect(error?.message).toMatch(/cannot be undone: "\." \(its process was killed while a command ran, and what was/);
+    expect(error?.message).toContain(`cannot be undone: "." (its process was killed while a command ran, and ${why})`);
     expect(existsSync(join(root, "other.txt"))).toBe(false);
     expect(snapshot(root)).not.toBe(after);
     expect(readdirSync(looks)).toEqual([]);
   });
 }
 
-test("a file that would run later, which a person changed after the kill, is left alone", async () => {
+test("a run-later file that a user changed after the kill is left alone", async () => {
   const { root, kill, open } = await scratchRoot();
   mkdirSync(join(root, ".husky"));
   writeFileSync(join(root, ".husky/pre-commit"), "before\n");
@@ -324,7 +324,7 @@ test("a file that would run later, which a person changed after the kill, is lef
   expect(existsSync(join(root, "a.txt"))).toBe(true);
 });
 
-test("a file that would run later, made by a command that was killed, is set aside by the next start", async () => {
+test("a run-later file created by a killed command is set aside by the next start", async () => {
   const { root, kill, open } = await scratchRoot();
   await kill(`python3 -c "import os; d='.hu'+'sky'; os.mkdir(d); os.chdir(d); open('pre-commit','w').write('x')"`);
 

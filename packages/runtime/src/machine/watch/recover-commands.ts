@@ -5,22 +5,23 @@ import type { UndoRecord } from "../../contract/undo.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { FileChanger } from "../files/file-changer.ts";
-import { tryLockAnew, unlock } from "../system/lock-files.ts";
-import { pause } from "../system/pause.ts";
+import { tryLockOnce, unlock } from "../system/lock-files.ts";
+import { pause } from "../../protocol/pause.ts";
 import { lifeOf } from "../system/process-owner.ts";
 import { makeStateFolders, stateFolders } from "../system/state-folders.ts";
-import { isSystemError, reasonOf } from "../system/system-error.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { isSystemError } from "../system/system-error.ts";
 import { GitTrees } from "../git/git-trees.ts";
 import { folderOf, keyOf, nameOf } from "../system/keys.ts";
 import { findKilled } from "./command-turns.ts";
 import type { CommandNote, KilledCommand } from "./command-turns.ts";
-import { lookAtTree } from "./look-at-tree.ts";
+import { takeSnapshot } from "./take-snapshot.ts";
 import { OpenedFolders } from "./opened-folders.ts";
-import { LOOK_FILE, readStoredLook } from "./read-stored-look.ts";
-import type { StoredLook } from "./read-stored-look.ts";
+import { SNAPSHOT_FILE, readSnapshot } from "./read-snapshot.ts";
+import type { StoredSnapshot } from "./read-snapshot.ts";
 import { settleCommand } from "./settle-command.ts";
 import { TREE_LIMITS } from "../tree/tree-limits.ts";
-import { changesOfOthers } from "./whose-changes.ts";
+import { changesOfOthers } from "./change-authors.ts";
 
 interface RecoverPlace {
   readonly state_dir: string;
@@ -45,7 +46,7 @@ export async function recoverCommands(place: RecoverPlace): Promise<void> {
   for (const killed of findKilled(state_dir)) {
     await recoverOnce(killed, { ...place, changer: await place.loadChanger() });
   }
-  if (findKilled(state_dir).length === 0) removeLooks(stateFolders(state_dir).looks);
+  if (findKilled(state_dir).length === 0) removeSnapshots(stateFolders(state_dir).looks);
 }
 
 /** Processes that start at the same time wait for the one that recovers. */
@@ -53,7 +54,7 @@ async function recoverOnce(killed: KilledCommand, options: RecoverOptions): Prom
   const lock = join(stateFolders(options.state_dir).locks, `recover-${killed.id}`);
   const isLeft = (): boolean => findKilled(options.state_dir).some(({ id }) => id === killed.id);
   while (isLeft()) {
-    if (tryLockAnew(lock)) {
+    if (tryLockOnce(lock)) {
       try {
         if (isLeft()) await recover(killed, options);
         return;
@@ -61,7 +62,7 @@ async function recoverOnce(killed: KilledCommand, options: RecoverOptions): Prom
         unlock(lock);
       }
     }
-    await pause(PAUSE_MS, new AbortController().signal);
+    await pause(PAUSE_MS);
   }
 }
 
@@ -101,9 +102,9 @@ async function tryToSettle(
   if (command.look === undefined) return "the previous state could not be stored";
   if (command.roots.join("\0") !== workspace.roots.join("\0")) return "the roots have changed since";
   const git = new GitTrees(state_dir, workspace.home);
-  let stored: StoredLook | undefined;
+  let stored: StoredSnapshot | undefined;
   try {
-    stored = readStoredLook({ state_dir, name: command.look, id: killed.id, git });
+    stored = readSnapshot({ state_dir, name: command.look, id: killed.id, git });
     if (stored === undefined) return "the previous state is no longer stored";
     await settle({ killed, command, stored, git }, options);
     return undefined;
@@ -118,22 +119,22 @@ async function tryToSettle(
   }
 }
 
-interface Settling {
+interface SettleParts {
   readonly killed: KilledCommand;
   readonly command: CommandNote;
-  readonly stored: StoredLook;
+  readonly stored: StoredSnapshot;
   readonly git: GitTrees;
 }
 
-async function settle({ killed, command, stored, git }: Settling, options: RecoverOptions): Promise<void> {
+async function settle({ killed, command, stored, git }: SettleParts, options: RecoverOptions): Promise<void> {
   const { state_dir, changer } = options;
   const { run_id, tool_call_id, cwd, confirmed, opens, sandbox } = command;
   const workspace = { ...options.workspace, sandbox };
-  const { look: before, leftOut, contents } = stored;
+  const { snapshot: before, leftOut, contents } = stored;
   const closes = stored.closed.size === 0 ? {} : { closes: judgeOf(stored) };
   const opened = new OpenedFolders();
   try {
-    const after = await lookAtTree({
+    const after = await takeSnapshot({
       workspace,
       limits: TREE_LIMITS,
       contents,
@@ -168,10 +169,10 @@ async function settle({ killed, command, stored, git }: Settling, options: Recov
 }
 
 /** Paths that rules closed to the command when it began. Hidden ones were not examined. */
-function judgeOf({ closed, look }: StoredLook): PlaceJudge {
+function judgeOf({ closed, snapshot }: StoredSnapshot): PlaceJudge {
   const isSeen = (key: string, isFolder: boolean): boolean => {
-    if (isFolder) return look.folders.has(key);
-    const entry = look.folders.get(folderOf(key))?.entries.get(nameOf(key));
+    if (isFolder) return snapshot.folders.has(key);
+    const entry = snapshot.folders.get(folderOf(key))?.entries.get(nameOf(key));
     return entry?.sha256 !== undefined || entry?.git !== undefined;
   };
   const judge: PlaceJudge["judge"] = (real, isFolder) => {
@@ -191,13 +192,13 @@ async function recordUnknown(
   await changer.record({ run_id, tool_call_id, by_command: true, lost: [{ path: ".", why }] }, []);
 }
 
-/** Looks of processes that are not visible, in other containers, are removed after this time. */
+/** Snapshots of processes that are not visible, in other containers, are removed after this time. */
 const UNSEEN_MS = 24 * 3_600_000;
 
-/** Removes the looks of dead processes. */
-function removeLooks(folder: string): void {
+/** Removes the snapshots of dead processes. */
+function removeSnapshots(folder: string): void {
   for (const name of readdirSync(folder)) {
-    const owner = LOOK_FILE.exec(name)?.groups?.["owner"];
+    const owner = SNAPSHOT_FILE.exec(name)?.groups?.["owner"];
     const life = owner === undefined ? "alive" : lifeOf(owner);
     const { mtimeMs = Infinity } = statSync(join(folder, name), { throwIfNoEntry: false }) ?? {};
     const isLeft = life === "gone" || (life === "unseen" && Date.now() - mtimeMs > UNSEEN_MS);

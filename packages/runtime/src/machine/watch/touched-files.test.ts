@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { keyOf } from "../system/keys.ts";
 import { TouchedFiles } from "./touched-files.ts";
-import type { TreeLook } from "../tree/tree-entry.ts";
+import type { TreeSnapshot } from "../tree/tree-snapshot.ts";
 
 const noLooks = () => [];
 
-test("each command learns which files were touched since it began", () => {
+test("each command gets the files that were touched since it began", () => {
   const touched = new TouchedFiles();
   const first = touched.position;
   touched.add([["/a", "one"]], noLooks);
@@ -32,13 +32,13 @@ test("each command learns which files were touched since it began", () => {
   ]);
 });
 
-test("files that come and go for hours are forgotten, and those that make a difference are not", async () => {
+test("short-lived files are dropped from the list, and files that matter are not", async () => {
   const { path } = await scratchFolder();
   const there = join(path, "there");
   const wasThere = join(path, "was-there");
   writeFileSync(there, "x");
   const folder = { entries: new Map([["was-there", {}]]) };
-  const look = { folders: new Map([[keyOf(path), folder]]), left_out: new Map() } as unknown as TreeLook;
+  const look = { folders: new Map([[keyOf(path), folder]]), left_out: new Map() } as unknown as TreeSnapshot;
   const touched = new TouchedFiles();
   const begin = touched.position;
   touched.add(
@@ -55,7 +55,7 @@ test("files that come and go for hours are forgotten, and those that make a diff
   expect(touched.since(begin).get(wasThere)).toBe(null);
 });
 
-test("while a command is not looked at yet, nothing is forgotten", () => {
+test("before the first snapshot of a command, nothing is dropped", () => {
   const touched = new TouchedFiles();
   for (let at = 0; at < 10_010; at++) touched.add([[`/none/${at}`, null]], () => [undefined]);
 

@@ -1,8 +1,8 @@
 import { decodeKey, folderOf, keyOf, nameOf } from "../system/keys.ts";
-import type { Difference } from "./compare-looks.ts";
-import type { Touched } from "./describe-changes.ts";
+import type { Difference } from "./compare-snapshots.ts";
+import type { TouchedLookup } from "./describe-differences.ts";
 import { statsOf } from "../tree/list-folder.ts";
-import type { TreeLook } from "../tree/tree-entry.ts";
+import type { TreeSnapshot } from "../tree/tree-snapshot.ts";
 
 /** A real path and what a call left there: the hash, null if removed, undefined if not done yet. */
 export type TouchedFile = readonly [real: string, sha256: string | null | undefined];
@@ -28,13 +28,13 @@ export class TouchedFiles {
     return this.#files.size;
   }
 
-  /** `looks` are the looks before the commands that still run; undefined for an unfinished one. */
-  add(files: readonly TouchedFile[], looks: () => readonly (TreeLook | undefined)[]): void {
+  /** `snapshots` are the snapshots before the commands that still run; undefined for an unfinished one. */
+  add(files: readonly TouchedFile[], snapshots: () => readonly (TreeSnapshot | undefined)[]): void {
     for (const [real, sha256] of files) this.#files.set(real, { sha256, at: ++this.#count });
-    if (this.#files.size > this.#pruneAt) this.#prune(looks());
+    if (this.#files.size > this.#pruneAt) this.#prune(snapshots());
   }
 
-  since(position: number): Touched {
+  since(position: number): TouchedLookup {
     const find = (real: string) => {
       const file = this.#files.get(real);
       return file !== undefined && file.at > position ? file : undefined;
@@ -48,11 +48,11 @@ export class TouchedFiles {
   }
 
   /** Drops files that neither exist nor existed when a running command began. */
-  #prune(looks: readonly (TreeLook | undefined)[]): void {
+  #prune(snapshots: readonly (TreeSnapshot | undefined)[]): void {
     for (const real of this.#files.keys()) {
       const key = keyOf(real);
-      const wasThere = looks.some(
-        (look) => look === undefined || look.folders.get(folderOf(key))?.entries.has(nameOf(key)) === true,
+      const wasThere = snapshots.some(
+        (snapshot) => snapshot === undefined || snapshot.folders.get(folderOf(key))?.entries.has(nameOf(key)) === true,
       );
       if (!wasThere && statsOf(key) === undefined) this.#files.delete(real);
     }

@@ -1,9 +1,9 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { Api } from "grammy";
 import type { MovedChats } from "../moved-chats.ts";
 import { busyMs, failureOf, TelegramFailure } from "./failure.ts";
 import { nodeFetch } from "./fetch.ts";
 import { monotonic, RateLimit } from "./rate-limit.ts";
+import { pauseUntilAborted } from "@autonous/runtime/internal";
 
 export interface ClientOptions {
   readonly token: string;
@@ -195,7 +195,7 @@ export class TelegramClient {
         const mayHelp = error.kind === "busy" || error.kind === "unreachable";
         if (!mayHelp || attempt === NOTICE_ATTEMPTS) throw error;
         const waitMs = Math.min(error.retryAfterMs ?? NOTICE_WAIT_MS * 2 ** attempt, LONGEST_NOTICE_WAIT_MS);
-        await pause(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined); // closing: the loop ends
+        await pauseUntilAborted(waitMs, this.#closing.signal); // closing: the loop ends
       }
     }
   }

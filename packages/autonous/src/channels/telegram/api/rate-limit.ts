@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { pause } from "@autonous/runtime/internal";
 
 interface RateLimitOptions {
   /** One that is never set back, or chats would be silent for as long as it was. */
@@ -78,7 +78,7 @@ export class RateLimit {
       signal.throwIfAborted();
       const waitMs = this.#wait(chat);
       if (waitMs <= 0) break;
-      await pause(waitMs, undefined, { signal });
+      await pause(waitMs, { signal });
     }
     this.#count(chat);
   }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { openKept } from "../../../received/kept-files.ts";
 import { notTaken, readReceived, writeReceived } from "../../../received/received-files.ts";
 import type { ReceivedFile } from "../../../received/received-files.ts";
@@ -8,6 +7,7 @@ import { downloadFile, NoSuchFileError, ShortFileError, TooLargeError } from "..
 import { TelegramFailure } from "../api/failure.ts";
 import { HOLD_MS, tooLarge } from "./file-limits.ts";
 import type { FileLimits } from "./file-limits.ts";
+import { pauseUntilAborted } from "@autonous/runtime/internal";
 
 export interface DownloadsOptions {
   readonly store: Store;
@@ -209,7 +209,7 @@ export class Downloads {
 
   async #pause(ms: number): Promise<void> {
     if (ms <= 0) return;
-    await pause(ms, undefined, { signal: this.#stopped.signal }).catch(() => undefined); // stopped: the caller checks
+    await pauseUntilAborted(ms, this.#stopped.signal); // stopped: the caller checks
   }
 }
 

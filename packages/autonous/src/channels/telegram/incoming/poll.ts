@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { Update, UserFromGetMe } from "grammy/types";
 import type { Store } from "../../../store/store.ts";
 import { StoreError } from "../../../store/store-error.ts";
@@ -13,6 +12,7 @@ import { readUpdate, WANTED_UPDATES } from "./read-update.ts";
 import type { Incoming } from "./read-update.ts";
 import { showPlain } from "../outgoing/show.ts";
 import { readWebhook, webhookProblem } from "../webhook.ts";
+import { pauseUntilAborted } from "@autonous/runtime/internal";
 
 export interface PollOptions {
   readonly client: TelegramClient;
@@ -90,7 +90,7 @@ export class Poller {
         if (stopped.aborted) return;
         this.#tell(await wordsFor(error, this.#options.client));
         const retryMs = error instanceof TelegramFailure ? error.retryAfterMs : undefined;
-        await pause(retryMs ?? waitMs, undefined, { signal: stopped }).catch(() => undefined); // stopped: the loop ends
+        await pauseUntilAborted(retryMs ?? waitMs, stopped); // stopped: the loop ends
         waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
       }
     }
