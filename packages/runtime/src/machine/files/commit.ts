@@ -105,5 +105,5 @@ function failure(error: unknown, path: string, count: number): unknown {
   if (MEANWHILE.has((error as NodeJS.ErrnoException).code ?? "")) return new ChangedMeanwhile(path);
   const told = asToolError(error, path, "change");
   const all = count === 1 ? "it was not changed" : `none of the ${count} files was changed`;
-  return new ToolError(told.code, `${told.message}; ${all}`, told.details, error);
+  return new ToolError(told.code, `${told.message}; ${all}`, { ...told.details, hint: told.hint }, error);
 }
