@@ -65,7 +65,7 @@ export interface ErrorFacts extends ErrorDetails {
 
 /**
  * The only error that tools and steps throw on purpose. `message` says what was attempted, on what, and why it failed;
- * facts go into `details`. Long messages are truncated.
+ * of `facts`, `hint` and `replay` become fields and the rest `details`. Long messages are truncated.
  */
 export class ToolError extends Error {
   readonly code: ErrorCode;
@@ -79,8 +79,8 @@ export class ToolError extends Error {
     super(boundText(message), cause === undefined ? undefined : { cause });
     this.name = "ToolError";
     this.code = code;
-    const { hint, replay, ...details } = facts ?? {};
-    this.details = facts === undefined ? undefined : details;
+    const { hint, replay } = facts ?? {};
+    this.details = hint === undefined && replay === undefined ? facts : withoutFields(facts ?? {});
     // Tools may be untyped JavaScript.
     this.hint = typeof hint === "string" ? hint : ERRORS[code].hint;
     this.replay = typeof replay === "string" ? replay : "";
@@ -89,4 +89,8 @@ export class ToolError extends Error {
   get class(): ErrorClass {
     return ERRORS[this.code].class;
   }
+}
+
+function withoutFields({ hint: _hint, replay: _replay, ...details }: ErrorFacts): ErrorDetails {
+  return details;
 }
