@@ -86,7 +86,7 @@ interface Rooms {
 const ROOMS: Readonly<Record<string, Readonly<Record<string, Rooms>>>> = {
   runtime: {
     machine:  { order: ["system", "tree", "git", "files", "network", "processes", "search", "sandbox", "watch", "notes", "skills", "state"], contract: [] },
-    gate:     { order: ["quota", "context", "steps", "approval"],   contract: ["call.ts", "permit.ts", "registry.ts", "stale-approval.ts", "wait-for.ts"] },
+    gate:     { order: ["quota", "context", "steps", "approval"],   contract: ["draft-event.ts", "evaluate.ts", "parked.ts", "parts.ts", "permit.ts", "registry.ts", "stages.ts"] },
   },
   autonous: {
     store:    { order: ["sqlite", "record", "keepers", "queue"],    contract: ["store.ts", "store-error.ts"] },

@@ -5,7 +5,7 @@ import type { ApprovalKeeper } from "./contract/approvals.ts";
 import type { Clock } from "./contract/host.ts";
 import type { Tool } from "./contract/tool.ts";
 import { DEFAULTS } from "./options/defaults.ts";
-import type { DecidingParts } from "./gate/call.ts";
+import type { DecidingParts } from "./gate/parts.ts";
 import { createMemoryQuotas } from "./gate/quota/memory-quotas.ts";
 import { Quotas } from "./gate/quota/quota.ts";
 import type { Registry } from "./gate/registry.ts";

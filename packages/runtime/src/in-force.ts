@@ -1,8 +1,8 @@
 import { callOnce } from "./runs/call-claims.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { ActiveSkills } from "./gate/steps/active-skills.ts";
-import type { CallOptions, DecidingParts } from "./gate/call.ts";
-import type { Opened } from "./gate/steps/open-call.ts";
+import type { CallOptions, DecidingParts } from "./gate/parts.ts";
+import type { IncomingCall } from "./gate/steps/open-call.ts";
 import { unopenedResult } from "./gate/steps/record-end.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
 import { isInForce } from "./policy/tools-in-force.ts";
@@ -15,7 +15,7 @@ import { describeTool } from "./tool-info.ts";
 import type { ToolInfo } from "./tool-info.ts";
 
 interface CallerParts {
-  readonly open: (request: unknown) => Opened;
+  readonly open: (request: unknown) => IncomingCall;
   readonly runs: Runs;
   readonly shared: DecidingParts;
   readonly looking: boolean;
@@ -49,7 +49,10 @@ function onlyLooking(): ToolError {
 }
 
 /** The workspace with the tools that the active skills allow for the task of this call. */
-export function workspaceOf({ request }: Opened, { active }: Pick<Run, "active">): Pick<DecidingParts, "workspace"> {
+export function workspaceOf(
+  { request }: IncomingCall,
+  { active }: Pick<Run, "active">,
+): Pick<DecidingParts, "workspace"> {
   return { workspace: active.workspaceFor(request.task_id ?? null) };
 }
 

@@ -3,7 +3,7 @@ export { createRuntime } from "./runtime.ts";
 export type { Explanation, Runtime, RuntimeOptions } from "./options/runtime-options.ts";
 export type { ToolInfo } from "./tool-info.ts";
 export type { Decision } from "./policy/decide.ts";
-export type { CallOptions } from "./gate/call.ts";
+export type { CallOptions } from "./gate/parts.ts";
 export { defineTool } from "./contract/tool.ts";
 export type { Tool, ToolDeclaration, ToolOutput, Touch } from "./contract/tool.ts";
 export type { ToolContext } from "./contract/context.ts";

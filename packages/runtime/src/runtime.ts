@@ -5,12 +5,12 @@ import type { Tool } from "./contract/tool.ts";
 import type { UndoKeeper } from "./contract/undo.ts";
 import type { Replay } from "./gate/decide-again.ts";
 import { batchesOf } from "./gate/steps/batches.ts";
-import type { CallOptions, DecidingParts } from "./gate/call.ts";
+import type { CallOptions, DecidingParts } from "./gate/parts.ts";
 import { ActiveSkills } from "./gate/steps/active-skills.ts";
 import { explainCall } from "./gate/gate.ts";
 import { openCall } from "./gate/steps/open-call.ts";
-import type { Opened } from "./gate/steps/open-call.ts";
-import { isParked, waitBehind } from "./gate/approval/parked.ts";
+import type { IncomingCall } from "./gate/steps/open-call.ts";
+import { isParked, waitBehind } from "./gate/parked.ts";
 import { Registry } from "./gate/registry.ts";
 import { readConfiguration, sharedParts } from "./gate-parts.ts";
 import type { Made } from "./gate-parts.ts";
@@ -65,7 +65,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
   await tellLeft([...leftTexts(left), ...unended], { journal, now: clock(), redactor });
 
-  const open = (request: unknown): Opened => openIn(request, { run_id, now: clock() });
+  const open = (request: unknown): IncomingCall => openIn(request, { run_id, now: clock() });
   const call = makeCaller({ open, runs, shared, looking: options.looking === true });
 
   return {
@@ -230,7 +230,7 @@ function mayHaveEvents({ run_id, openJournal }: RuntimeOptions, state_dir: strin
 }
 
 /** A run id that is not a valid folder name is refused, and recorded in the runtime's own run. */
-function openIn(input: unknown, own: { readonly run_id: string; readonly now: number }): Opened {
+function openIn(input: unknown, own: { readonly run_id: string; readonly now: number }): IncomingCall {
   const opened = openCall(input, own);
   if (isRunId(opened.request.run_id)) return opened;
   const refusal = new ToolError(
@@ -243,7 +243,7 @@ function openIn(input: unknown, own: { readonly run_id: string; readonly now: nu
 
 /** Reasons and suggestions quote the call, so they are redacted like all output. */
 async function explain(
-  opened: Opened,
+  opened: IncomingCall,
   options: CallOptions,
   { active, ...shared }: DecidingParts & Pick<Run, "active">,
 ): Promise<Explanation> {
@@ -251,7 +251,7 @@ async function explain(
   return shared.redactor.redactValue(explanation).value as Explanation;
 }
 
-async function explainPlainly(opened: Opened, options: CallOptions, shared: DecidingParts): Promise<Explanation> {
+async function explainPlainly(opened: IncomingCall, options: CallOptions, shared: DecidingParts): Promise<Explanation> {
   try {
     const { decision, call } = await explainCall(opened, options, shared);
     const { suggest } = await import("./policy/suggest.ts"); // lazy: rarely used

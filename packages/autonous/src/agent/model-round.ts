@@ -158,8 +158,9 @@ function tooLarge(run: Run, { refusal, estimated }: Refused): NoReply {
   const why = hasNoRoom(run)
     ? `the system text and the tools alone take about ${count(fixed)} tokens, more than the ${count(room)} that fit${reply}; use a larger context window, or offer fewer tools`
     : `a request of about ${count(estimated)} tokens, ${count(fixed)} of them for the system text and the tools, cannot be made smaller`;
-  const details = refusal.cause instanceof ToolError ? refusal.cause.details : undefined;
-  return new NoReply("ModelFailed", new ToolError("ModelFailed", `${refusal.message} (${why})`, details, refusal));
+  const { cause } = refusal;
+  const facts = cause instanceof ToolError ? { ...cause.details, hint: cause.hint } : undefined;
+  return new NoReply("ModelFailed", new ToolError("ModelFailed", `${refusal.message} (${why})`, facts, refusal));
 }
 
 function count(tokens: number): string {

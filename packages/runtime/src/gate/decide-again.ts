@@ -6,9 +6,9 @@ import type { AuditRecord } from "../protocol/audit.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { Redactor } from "../redact/redact.ts";
-import type { CallOptions, DecidingParts } from "./call.ts";
+import type { CallOptions, DecidingParts } from "./parts.ts";
 import { explainCall } from "./gate.ts";
-import type { Decided } from "./gate.ts";
+import type { ExplainedCall } from "./gate.ts";
 
 /** The parts of an audit record that a new decision needs. `params` must be complete. */
 export type RecordedCall = Pick<
@@ -17,7 +17,7 @@ export type RecordedCall = Pick<
 >;
 
 /** The decision of the current policy, or why it cannot be determined. */
-export type Redecided = Pick<Decided, "decision"> | { readonly problem: string };
+export type Redecided = Pick<ExplainedCall, "decision"> | { readonly problem: string };
 
 /**
  * Repeats recorded decisions with the policy of `parts`: paths and sandbox are those of the record. Reads nothing else.

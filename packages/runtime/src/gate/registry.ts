@@ -1,8 +1,8 @@
 import type { ArgsAdapter, Tool } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { nearestNames } from "./steps/nearest.ts";
 
-export interface Found {
+/** A tool, found by one of its names. */
+interface NamedTool {
   readonly tool: Tool;
   /** Applied to the arguments in this order, before schema validation. */
   readonly adapters: readonly ArgsAdapter[];
@@ -38,7 +38,7 @@ export class Registry {
     return this.#names.get(name)?.tool;
   }
 
-  find(name: string, version: string | undefined): Found {
+  find(name: string, version: string | undefined): NamedTool {
     const found = this.#names.get(name);
     if (found === undefined) throw unknownTool(name, [...this.#names.keys()]);
     const { tool, adapt } = found;
@@ -75,4 +75,31 @@ function adapterFor(tool: Tool, version: string): ArgsAdapter | undefined {
 /** A newer minor version may use fields that this one does not know. */
 function isAtMost(wanted: RegExpExecArray, served: RegExpExecArray | null): boolean {
   return Number(wanted[2] ?? 0) <= Number(served?.[2] ?? 0);
+}
+
+/** The names most similar to the given one, best first; names with little in common are left out. */
+export function nearestNames(wanted: string, names: readonly string[], count = 3): string[] {
+  const asked = wanted.slice(0, COMPARED_CHARACTERS).toLowerCase();
+  return names
+    .map((name) => ({ name, distance: distance(asked, name.toLowerCase()) }))
+    .filter(({ name, distance }) => distance <= Math.max(2, Math.floor(name.length / 2)))
+    .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
+    .slice(0, count)
+    .map(({ name }) => name);
+}
+
+const COMPARED_CHARACTERS = 64;
+
+/** Levenshtein distance: the number of characters to add, remove or change. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }

@@ -6,7 +6,7 @@ import type { MemoryKeeper } from "../contract/memory.ts";
 import type { CommandLimits } from "../contract/processes.ts";
 import type { Counts, QuotaHolder, QuotaKeeper } from "../contract/quotas.ts";
 import type { Tool } from "../contract/tool.ts";
-import type { CallOptions } from "../gate/call.ts";
+import type { CallOptions } from "../gate/parts.ts";
 import type { InterruptedChange } from "../gate/steps/interrupted.ts";
 import type { RecordedCall, Redecided } from "../gate/decide-again.ts";
 import type { IsTrusted } from "../machine/skills/load.ts";

@@ -54,29 +54,43 @@ export const ERRORS = {
 /** A code of `ERRORS`. */
 export type ErrorCode = keyof typeof ERRORS;
 
+/** Facts about an error, for programs. */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
+
+/** `hint` and `replay` become fields of the error; all else is its `details`. */
+export interface ErrorFacts extends ErrorDetails {
+  readonly hint?: string;
+  readonly replay?: string;
+}
 
 /**
  * The only error that tools and steps throw on purpose. `message` says what was attempted, on what, and why it failed;
- * facts go into `details`. A `hint` in `details` replaces the one of the table. Long messages are truncated.
+ * of `facts`, `hint` and `replay` become fields and the rest `details`. Long messages are truncated.
  */
 export class ToolError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
+  /** What the caller can do next. Default: the hint of the table. */
+  readonly hint: string;
+  /** The command line that makes the call once it is approved. Empty: there is none. */
+  readonly replay: string;
 
-  constructor(code: ErrorCode, message: string, details?: ErrorDetails, cause?: unknown) {
+  constructor(code: ErrorCode, message: string, facts?: ErrorFacts, cause?: unknown) {
     super(boundText(message), cause === undefined ? undefined : { cause });
     this.name = "ToolError";
     this.code = code;
-    this.details = details;
+    const { hint, replay } = facts ?? {};
+    this.details = hint === undefined && replay === undefined ? facts : withoutFields(facts ?? {});
+    // Tools may be untyped JavaScript.
+    this.hint = typeof hint === "string" ? hint : ERRORS[code].hint;
+    this.replay = typeof replay === "string" ? replay : "";
   }
 
   get class(): ErrorClass {
     return ERRORS[this.code].class;
   }
+}
 
-  get hint(): string {
-    const own = this.details?.["hint"];
-    return typeof own === "string" ? own : ERRORS[this.code].hint;
-  }
+function withoutFields({ hint: _hint, replay: _replay, ...details }: ErrorFacts): ErrorDetails {
+  return details;
 }

@@ -1,7 +1,7 @@
 import type { CallState } from "../contract/journal.ts";
-import type { CallOptions, GateParts } from "../gate/call.ts";
+import type { CallOptions, GateParts } from "../gate/parts.ts";
 import { runGate } from "../gate/gate.ts";
-import type { Opened } from "../gate/steps/open-call.ts";
+import type { IncomingCall } from "../gate/steps/open-call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { makeId } from "../protocol/ids.ts";
 import type { ToolCallResult } from "../protocol/result.ts";
@@ -13,7 +13,7 @@ type Parts = GateParts & Pick<Run, "calls">;
  * Makes a call at most once per id: an id that this run has used or is using is refused. Exceptions: a call that waits
  * for a person is repeated under its id, and so is an interrupted call of an idempotent tool when its run is resumed.
  */
-export async function callOnce(opened: Opened, options: CallOptions, parts: Parts): Promise<ToolCallResult> {
+export async function callOnce(opened: IncomingCall, options: CallOptions, parts: Parts): Promise<ToolCallResult> {
   const { request, is_id_given = false } = opened;
   const { tool_call_id, name } = request;
   if (!is_id_given) return await runGate(opened, options, parts);
@@ -37,7 +37,7 @@ const WHY: Readonly<Record<CallState | "running", string>> = {
 
 /** Recorded under a new id, so that the record of the first call is not changed. */
 async function runGateRefused(
-  { request }: Opened,
+  { request }: IncomingCall,
   state: CallState | "running",
   { options, parts }: { readonly options: CallOptions; readonly parts: Parts },
 ): Promise<ToolCallResult> {

@@ -1,6 +1,6 @@
 import type { PlannedFile } from "../contract/context.ts";
 import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
-import { describeChanges } from "../gate/approval/describe-changes.ts";
+import { describeChanges } from "../gate/approval/change-diffs.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { ChangesFilter, FileDiff } from "../options/runtime-options.ts";

@@ -2,21 +2,21 @@ import type { OpenOptions } from "../../contract/approvals.ts";
 import type { Approval, ApprovalRequest } from "../../protocol/approval.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { EventType } from "../../protocol/events.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { draftEvent, need } from "../call.ts";
-import type { BoundCall } from "./describe-request.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
-import { addGrant } from "./grant.ts";
-import { refuseChanged } from "./judge-anew.ts";
-import { shortenParams } from "../steps/params.ts";
+import { draftEvent } from "../draft-event.ts";
+import type { GateParts } from "../parts.ts";
+import type { Approved, Consent, Permitted } from "../stages.ts";
+import { shortenParams } from "../steps/record-start.ts";
+import type { BoundCall } from "./digest.ts";
+import { refuseChanged } from "./reevaluate.ts";
 
 /** If the request cannot be recorded, no one is asked. */
-export async function onRecord<T>(call: GateCall, work: () => Promise<T>): Promise<T> {
+export async function onRecord<T>(call: Permitted, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof ToolError) throw error;
-    const { name } = need(call.tool, "tool");
+    const { name } = call.tool;
     const message = `Cannot request approval for "${name}": the approval store failed (${reasonOf(error)})`;
     throw new ToolError("RecordFailed", message, {}, error);
   }
@@ -24,7 +24,7 @@ export async function onRecord<T>(call: GateCall, work: () => Promise<T>): Promi
 
 /** Records the request. The event is recorded only for a new request, not for one that is already pending. */
 export async function openRequest(
-  call: GateCall,
+  call: Permitted,
   parts: GateParts,
   { request, shared }: OpenOptions & { readonly request: ApprovalRequest },
 ): Promise<Approval> {
@@ -43,12 +43,12 @@ export async function openRequest(
   return approval;
 }
 
-function aboutOf(call: GateCall, { approval_id, tool, digest }: ApprovalRequest) {
+function aboutOf(call: Permitted, { approval_id, tool, digest }: ApprovalRequest) {
   return { tool_call_id: call.request.tool_call_id, approval_id, tool_name: tool, digest };
 }
 
 async function tell(
-  call: GateCall,
+  call: Permitted,
   { journal, clock }: GateParts,
   type: EventType,
   payload: Readonly<Record<string, unknown>>,
@@ -57,7 +57,7 @@ async function tell(
     await journal.append([draftEvent(call, type, payload, clock())], { durable: type !== "approval_required" });
   } catch (error) {
     if (error instanceof ToolError) throw error;
-    const { name } = need(call.tool, "tool");
+    const { name } = call.tool;
     throw new ToolError(
       "RecordFailed",
       `Cannot run "${name}": "${type}" could not be recorded (${reasonOf(error)})`,
@@ -67,7 +67,7 @@ async function tell(
   }
 }
 
-export interface Answered {
+export interface AnsweredCall {
   /** No longer pending. */
   readonly approval: Approval;
   readonly bound: BoundCall;
@@ -76,30 +76,52 @@ export interface Answered {
 }
 
 /** Records an approval, adds the grant if it is one, and binds the call to what was shown. */
-export async function acceptYes(call: GateCall, parts: GateParts, answered: Answered): Promise<void> {
+export async function acceptYes(call: Permitted, parts: GateParts, answered: AnsweredCall): Promise<Approved> {
   const { approval, bound, hasWaited = false } = answered;
+  const { approval_id } = approval.request;
   const { scope = "call", by = null } = approval.answer ?? {};
   await tellAnswer(call, parts, approval);
-  if (hasWaited) await refuseChanged(call, parts, { approval_id: approval.request.approval_id, bound });
+  const current = hasWaited ? await refuseChanged(call, parts, { approval_id, bound }) : call;
   await onRecord(call, () => addGrant(parts, approval));
-  letThrough(call, bound, { scope, by });
-  call.approval_id = approval.request.approval_id;
+  return approveBound(current, bound, { scope, by, approval_id });
 }
 
-export function letThrough(
-  call: GateCall,
+/** A yes that is bound to everything that was shown. */
+export function approveBound(
+  call: Permitted,
   { binding, bases }: BoundCall,
-  by: Omit<NonNullable<GateCall["approval"]>, "approved">,
-): void {
-  call.approval = { approved: true, ...by };
-  call.bases = bases;
-  call.script = binding.script;
+  yes: Pick<Consent, "scope" | "by" | "approval_id">,
+): Approved {
+  return { ...call, approval: { approved: true, ...yes, bases, script: binding.script ?? null } };
 }
 
-export async function tellAnswer(call: GateCall, parts: GateParts, { request, answer }: Approval): Promise<void> {
+export async function tellAnswer(call: Permitted, parts: GateParts, { request, answer }: Approval): Promise<void> {
   const { answer: verdict = "deny", scope = "call", by = null, via = null, reason = "", args } = answer ?? {};
   const type = verdict === "grant" ? "approval_granted" : "approval_denied";
   const { value } = parts.redactor.redactValue({ scope: verdict === "grant" ? scope : null, by, via, reason });
   const said = { ...(value as object), ...(args === undefined ? {} : { edited: true }) };
   await tell(call, parts, type, { ...aboutOf(call, request), ...said });
+}
+
+/**
+ * Turns an approval for longer than one call into a grant: who gave it, where and when, and a description of its scope.
+ */
+export async function addGrant(parts: GateParts, { request, answer, answered_at }: Approval): Promise<void> {
+  const { scope = "call", offer: wanted, by = null, via = null } = answer ?? {};
+  if (scope === "call") return;
+  const offer = wanted === undefined ? request.offers[0] : request.offers.find((each) => each.offer === wanted);
+  if (offer === undefined) return; // a scope that was not offered counts for this call only
+  const { run_id, approval_id } = request;
+  await parts.approvals.addGrant({
+    grant_id: approval_id.replace(/^apr_/, "grant_"), // one grant per request, however often its answer is applied
+    scope,
+    run_id,
+    session: parts.session ?? run_id,
+    pattern: offer.pattern,
+    words: offer.words,
+    approval_id,
+    by,
+    via,
+    granted_at: answered_at ?? new Date(parts.clock()).toISOString(),
+  });
 }

@@ -100,7 +100,7 @@ const PREVIEWS = [
   { title: "an appended line",      name: "write",       args: { path: "a.txt", content: "x\n", mode: "append" },        shows: / a\n\+x\n/ },
   { title: "a deleted file",        name: "delete_file", args: { path: "a.txt" },                                        shows: /\+\+\+ \/dev\/null\n.*-a\n/s },
   { title: "a patch",               name: "apply_patch", args: { patch_text: "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+b\n*** End Patch" }, shows: /-a\n\+b\n/ },
-  { title: "content that is no text", name: "write",     args: { path: "a.bin", content: "x" },                          shows: /no text.*from 3 bytes to 1 bytes/ },
+  { title: "content that is no text", name: "write",     args: { path: "a.bin", content: "x" },                          shows: /binary or too large.*from 3 bytes to 1 bytes/ },
 ] as const;
 
 for (const { title, name, args, shows } of PREVIEWS) {
@@ -234,7 +234,7 @@ test("the same call has the same digest in another process and run; other conten
 const CHANGED_MEANWHILE = [
   { title: "a file's content",             change: (root: string) => writeFileSync(join(root, "a.txt"), "other\n"),                                                             says: /"a\.txt" has changed/ },
   { title: "a file into nothing",          change: (root: string) => rmSync(join(root, "a.txt")),                                                                             says: /has changed/ },
-  { title: "where a path leads",           change: (root: string) => { renameSync(join(root, "a.txt"), join(root, "b.txt")); symlinkSync("b.txt", join(root, "a.txt")); },    says: /a path leads elsewhere/ },
+  { title: "where a path leads",           change: (root: string) => { renameSync(join(root, "a.txt"), join(root, "b.txt")); symlinkSync("b.txt", join(root, "a.txt")); },    says: /a path points elsewhere/ },
 ] as const;
 
 for (const { title, change, says } of CHANGED_MEANWHILE) {

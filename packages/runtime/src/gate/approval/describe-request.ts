@@ -1,35 +1,30 @@
+import type { PlannedFile, ToolContext } from "../../contract/context.ts";
 import { plainJson, showPlainly } from "../../output/look-alikes.ts";
 import { offersFor } from "../../policy/grants.ts";
 import type { ApprovalRequest } from "../../protocol/approval.ts";
 import { labelled } from "../../protocol/call.ts";
 import { makeId } from "../../protocol/ids.ts";
-import { describeEach, describeOpaque } from "../../shell/describe.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { need, pathsOf } from "../call.ts";
-import { describeChanges } from "./describe-changes.ts";
-import { callDigestOf, digestOf } from "./digest.ts";
-import type { Bases, Binding } from "./digest.ts";
-import { factsOf } from "../permit.ts";
-import { previewCall } from "./preview.ts";
 import { quoteForShell } from "../../protocol/shell-quote.ts";
+import { describeEach, describeOpaque } from "../../shell/describe.ts";
+import { createContext } from "../context/tool-context.ts";
+import type { GateParts } from "../parts.ts";
+import { factsOf } from "../permit.ts";
+import type { Permitted } from "../stages.ts";
+import { describeChanges } from "./change-diffs.ts";
+import { callDigestOf, digestOf } from "./digest.ts";
+import type { BoundCall } from "./digest.ts";
 
 /** Limit for one command line argument: the system allows 128 KB. */
 const REPLAY_BYTES = 100_000;
-
-/** A call that needs approval, bound to everything that its answer depends on. */
-export interface BoundCall {
-  readonly binding: Binding;
-  readonly bases: Bases;
-}
 
 /**
  * Builds the approval request: everything that the call would do, redacted, control characters escaped. Throws the
  * call's own error if the preview already fails.
  */
-export async function describeRequest(call: GateCall, parts: GateParts, bound: BoundCall): Promise<ApprovalRequest> {
+export async function describeRequest(call: Permitted, parts: GateParts, bound: BoundCall): Promise<ApprovalRequest> {
   const { binding, bases } = bound;
   const planned = await previewCall(call, parts);
-  const { reason, rule, scope = "call" } = need(call.decision, "decision");
+  const { reason, rule, scope = "call" } = call.decision;
   const { tool_call_id, run_id, trace_id, task_id = null } = call.request;
   const show = (text: string): string => showPlainly(parts.redactor.redact(text).text);
   const digest = digestOf(binding, bases);
@@ -51,13 +46,13 @@ export async function describeRequest(call: GateCall, parts: GateParts, bound: B
     user: call.options.user ?? null,
     tool: binding.tool,
     version: binding.version,
-    risk: need(call.risk, "risk"),
+    risk: call.risk,
     ...labelled(call.tool),
     reason: show(reason),
     rule: show(rule),
     params: showValue(call.params),
     ...argsOf(call, parts, digest),
-    touches: pathsOf(call).map(({ path, access }) => ({ path: show(path), access })),
+    touches: call.touches.map(({ path, access }) => ({ path: show(path), access })),
     ...(planned === undefined ? {} : { changes: await describeChanges(planned, parts.redactor) }),
     ...(commands.length === 0 ? {} : { commands }),
     ...(script === undefined
@@ -75,15 +70,14 @@ export async function describeRequest(call: GateCall, parts: GateParts, bound: B
 
 /** The exact arguments, for editing and for the replay command: only if they contain no secret. */
 function argsOf(
-  call: GateCall,
+  call: Permitted,
   { replay_options }: GateParts,
   digest: string,
 ): Pick<ApprovalRequest, "args_json" | "replay"> {
   if (call.params_redacted) return { replay: "" };
   const args_json = plainJson(call.args);
   if (Buffer.byteLength(args_json) > REPLAY_BYTES) return { replay: "" };
-  const { name } = need(call.tool, "tool");
-  const words = [name, args_json, ...replay_options, "--approve", digest];
+  const words = [call.tool.name, args_json, ...replay_options, "--approve", digest];
   return { args_json, replay: `autonous call ${words.map(quoteForShell).join(" ")}` };
 }
 
@@ -98,7 +92,7 @@ function showValue(value: unknown): unknown {
 type ShownCommand = NonNullable<ApprovalRequest["commands"]>[number];
 
 /** Each parsed command with the findings of the policy. */
-function commandsOf({ commands }: GateCall, show: (text: string) => string): ShownCommand[] {
+function commandsOf({ commands }: Permitted, show: (text: string) => string): ShownCommand[] {
   return commands.flatMap(({ parsed, verdict, folder, network }) => {
     const about = { folder: show(folder), network };
     const told = new Set<string>();
@@ -128,4 +122,38 @@ function foundIn(
 
 function withoutRepeats(commands: readonly ShownCommand[]): ShownCommand[] {
   return [...new Map(commands.map((each) => [`${each.command}\0${each.found ?? ""}`, each])).values()];
+}
+
+/**
+ * Runs the call without side effects if its tool supports that, and returns the planned changes. Throws the call's own
+ * error, so that a person is not asked about an impossible call.
+ */
+async function previewCall(call: Permitted, parts: GateParts): Promise<readonly PlannedFile[] | undefined> {
+  const { tool } = call;
+  if (!tool.previews) return undefined;
+  const planned: PlannedFile[] = [];
+  const deadline = AbortSignal.timeout(tool.deadline_ms ?? parts.timeout_ms);
+  const { signal } = call.options;
+  const stop = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+  const context = withoutEffect(
+    createContext(call, parts, { approval: null, signal: stop, onPlanned: (files) => planned.push(...files) }),
+  );
+  await tool.execute(call.args, context);
+  return planned;
+}
+
+function withoutEffect(context: ToolContext): ToolContext {
+  const refuse = (): never => {
+    throw new Error('A tool that "previews" may use files, search and undo only');
+  };
+  const closed = new Proxy({}, { get: () => refuse });
+  return {
+    ...context,
+    processes: closed as ToolContext["processes"],
+    network: closed as ToolContext["network"],
+    skills: closed as ToolContext["skills"],
+    openTranscript: refuse,
+    undo: { ...context.undo, revert: () => Promise.resolve() },
+    progress: () => {},
+  };
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../../protocol/canonical.ts";
-import type { DecidingParts, GateCall } from "../call.ts";
-import { need } from "../call.ts";
+import type { DecidingParts } from "../parts.ts";
+import type { Admitted } from "../stages.ts";
 
 /**
  * Everything that an answer is bound to (spec 3, Approval). Contains no id and no time, so that another process can
@@ -30,8 +30,12 @@ export interface BoundScript {
 /** Fingerprint of each file that would change. See `DecidingParts.baseOf`. */
 export type Bases = Readonly<Record<string, string | null>>;
 
-export async function bindCall(call: GateCall, parts: DecidingParts): Promise<Binding> {
-  const { name, version, required_permissions } = need(call.tool, "tool");
+export async function boundCall(call: Admitted, parts: DecidingParts): Promise<BoundCall> {
+  return { binding: await bindCall(call, parts), bases: await findBases(call, parts) };
+}
+
+export async function bindCall(call: Admitted, parts: DecidingParts): Promise<Binding> {
+  const { name, version, required_permissions } = call.tool;
   return {
     tool: name,
     version,
@@ -45,7 +49,7 @@ export async function bindCall(call: GateCall, parts: DecidingParts): Promise<Bi
 }
 
 /** Files that are only read are not bound: the prompt did not show them. */
-export async function findBases(call: GateCall, { baseOf }: DecidingParts): Promise<Bases> {
+export async function findBases(call: Admitted, { baseOf }: DecidingParts): Promise<Bases> {
   const { signal = new AbortController().signal } = call.options;
   const changed = call.touches.filter(({ access }) => access === "write" || access === "delete");
   const bases: Record<string, string | null> = {};
@@ -63,20 +67,21 @@ export function digestOf(binding: Binding, bases: Bases): string {
   return hash("sha256", canonicalJson({ ...binding, bases }), "hex");
 }
 
-async function findScript(call: GateCall, parts: DecidingParts): Promise<BoundScript | undefined> {
-  const touch = need(call.tool, "tool").runs_script?.(need(call.args, "args"));
+async function findScript(call: Admitted, parts: DecidingParts): Promise<BoundScript | undefined> {
+  const touch = call.tool.runs_script?.(call.args);
   if (touch === undefined) return undefined;
   const { skill, script } = await parts.findScript(touch, call.options.signal);
   return { skill: skill.name, path: script.path, sha256: script.sha256, skill_digest: skill.digest };
 }
 
-interface Bound {
+/** A call that needs approval, bound to everything that its answer depends on. */
+export interface BoundCall {
   readonly binding: Binding;
   readonly bases: Bases;
 }
 
 // oxfmt-ignore
-const CHANGES: readonly { readonly of: (bound: Bound) => unknown; readonly says: string }[] = [
+const CHANGES: readonly { readonly of: (bound: BoundCall) => unknown; readonly says: string }[] = [
   { of: ({ binding }) => binding.version,                          says: "the tool version changed" },
   { of: ({ binding }) => binding.cwd,                              says: "the working folder changed" },
   { of: ({ binding }) => binding.places,                           says: "a path points elsewhere" },
@@ -87,7 +92,7 @@ const CHANGES: readonly { readonly of: (bound: Bound) => unknown; readonly says:
 ];
 
 /** Clauses about what changed since the request. Empty if nothing did. */
-export function whatChanged(before: Bound, now: Bound, pathOf: (real: string) => string): readonly string[] {
+export function whatChanged(before: BoundCall, now: BoundCall, pathOf: (real: string) => string): readonly string[] {
   const clauses = CHANGES.filter(({ of }) => canonicalJson([of(before)]) !== canonicalJson([of(now)])).map(
     ({ says }) => says,
   );

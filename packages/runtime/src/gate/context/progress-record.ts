@@ -1,6 +1,7 @@
 import type { EventDraft } from "../../protocol/event-record.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { draftEvent, need } from "../call.ts";
+import { draftEvent } from "../draft-event.ts";
+import type { GateParts } from "../parts.ts";
+import type { Found } from "../stages.ts";
 
 /** Nothing is recorded in the first second of a call, and then at most once per this time. */
 const EVERY_MS = 1_000;
@@ -20,7 +21,7 @@ interface Report {
  * always recorded: `close` returns it, to be recorded with the end of the call. Command output is not recorded here.
  */
 export class ProgressRecord {
-  readonly #call: GateCall;
+  readonly #call: Found;
   readonly #parts: Pick<GateParts, "journal" | "redactor" | "clock">;
   #recorded: Report | undefined;
   #latest: Report | undefined;
@@ -31,10 +32,10 @@ export class ProgressRecord {
   #writing: Promise<unknown> | undefined;
   #isClosed = false;
 
-  constructor(call: GateCall, parts: Pick<GateParts, "journal" | "redactor" | "clock">) {
+  constructor(call: Found, parts: Pick<GateParts, "journal" | "redactor" | "clock">) {
     this.#call = call;
     this.#parts = parts;
-    this.#beganMs = call.opened_ms + call.waited_ms;
+    this.#beganMs = call.attempt.opened_ms + call.attempt.waited_ms;
     this.#dueMs = this.#beganMs + EVERY_MS;
   }
 
@@ -75,7 +76,7 @@ export class ProgressRecord {
     const { text } = this.#parts.redactor.redact(detail);
     const shown = text.length <= DETAIL_LENGTH ? text : `${text.slice(0, DETAIL_LENGTH)}…`;
     const { tool_call_id } = this.#call.request;
-    const about = { tool_call_id, tool_name: need(this.#call.tool, "tool").name };
+    const about = { tool_call_id, tool_name: this.#call.tool.name };
     const payload = { ...about, fraction, detail: shown.toWellFormed() };
     return draftEvent(this.#call, "progress", payload, this.#parts.clock());
   }

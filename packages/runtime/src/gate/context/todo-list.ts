@@ -1,8 +1,9 @@
 import type { TodoItem, TodoList } from "../../contract/context.ts";
 import type { Journal } from "../../contract/journal.ts";
 import { todoText } from "../../output/todo-text.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { draftEvent } from "../call.ts";
+import { draftEvent } from "../draft-event.ts";
+import type { GateParts } from "../parts.ts";
+import type { Stage } from "../stages.ts";
 
 /** The recorded list of each run, including a change in progress. */
 const lists = new WeakMap<Journal, Promise<readonly TodoItem[]>>();
@@ -11,7 +12,7 @@ const lists = new WeakMap<Journal, Promise<readonly TodoItem[]>>();
  * The to-do list of a run, stored in its record: each change is a `todo` event with the complete list, and the last one
  * counts, also for a process that resumes the run. Changes within one process are serialized.
  */
-export function openTodoList(call: GateCall, parts: GateParts): TodoList {
+export function openTodoList(call: Stage, parts: GateParts): TodoList {
   const { journal } = parts;
   return {
     read: async () => await currentList(journal),
@@ -34,7 +35,7 @@ function currentList(journal: Journal): Promise<readonly TodoItem[]> {
 }
 
 async function record(
-  call: GateCall,
+  call: Stage,
   { journal, redactor, clock }: GateParts,
   planned: readonly TodoItem[],
 ): Promise<readonly TodoItem[]> {

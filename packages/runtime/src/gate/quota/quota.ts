@@ -4,16 +4,17 @@ import type { Clock } from "../../contract/host.ts";
 import type { Counts, QuotaHolder, QuotaKeeper } from "../../contract/quotas.ts";
 import type { Quota } from "../../protocol/configuration.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { need } from "../call.ts";
+import type { GateParts } from "../parts.ts";
+import type { Attempt, Found, Opened, Permitted } from "../stages.ts";
 
 /** Step 5: checks the quotas. Usage is charged when the call starts, so a refused call costs nothing. */
-export async function takeQuota(call: GateCall, { quotas }: GateParts): Promise<void> {
+export async function takeQuota(call: Permitted, { quotas }: GateParts): Promise<Permitted> {
   await quotas.reserve(call);
+  return call;
 }
 
 /** Whose quotas a call counts against. */
-export function quotaHolder({ request, options: { chat, user } }: Pick<GateCall, "request" | "options">): QuotaHolder {
+export function quotaHolder({ request, options: { chat, user } }: Opened): QuotaHolder {
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
   return inOneForm({ run_id: request.run_id, ...who });
 }
@@ -44,7 +45,7 @@ interface Reservation {
  */
 export class Quotas {
   readonly #options: QuotasOptions;
-  readonly #reserved = new Map<GateCall, Reservation>();
+  readonly #reserved = new Map<Attempt, Reservation>();
   #line: Promise<unknown> = Promise.resolve();
 
   constructor(options: QuotasOptions) {
@@ -52,39 +53,40 @@ export class Quotas {
   }
 
   /** Throws `QuotaExceeded`. */
-  async reserve(call: GateCall): Promise<void> {
+  async reserve(call: Found): Promise<void> {
     if (this.#options.quotas.length === 0) return;
-    const { required_permissions, side_effects } = need(call.tool, "tool");
+    const { required_permissions, side_effects } = call.tool;
     const executions = required_permissions.includes("proc.exec") ? 1 : 0;
     const writes = side_effects.includes("files") || side_effects.includes("process") ? 1 : 0;
     const holder = quotaHolder(call);
     await this.#inLine(async () => {
       // Written bytes and tokens are only known afterwards: such a quota must have something left.
       await this.#refuseOver(call, { calls: 1, executions, tokens: 1, bytes_written: writes });
-      this.#reserved.set(call, { holder, counts: { calls: 1, executions } });
+      this.#reserved.set(call.attempt, { holder, counts: { calls: 1, executions } });
     });
   }
 
   /** Starts a call. `begin` receives the counts to charge; undefined if nothing is counted. */
-  async charge(call: GateCall, begin: (counts: Counts | undefined) => Promise<void>): Promise<void> {
-    const reservation = this.#reserved.get(call);
+  async charge({ attempt }: Opened, begin: (counts: Counts | undefined) => Promise<void>): Promise<void> {
+    const reservation = this.#reserved.get(attempt);
     if (reservation === undefined) return await begin(undefined);
     await this.#inLine(async () => {
       await begin(reservation.counts);
-      this.#reserved.delete(call);
+      this.#reserved.delete(attempt);
     });
   }
 
-  async add(call: Pick<GateCall, "request" | "options">, counts: Counts): Promise<void> {
+  async add(call: Opened, counts: Counts): Promise<void> {
     const { keeper, clock } = this.#options;
     await keeper.add(quotaHolder(call), counts, clock());
   }
 
   /** Ends a call, whatever its outcome: charges written bytes and releases unused reservations. */
-  async release(call: GateCall): Promise<void> {
+  async release(call: Opened): Promise<void> {
     if (this.#options.quotas.length === 0) return;
-    this.#reserved.delete(call);
-    if (call.bytes_written > 0) await this.add(call, { bytes_written: call.bytes_written });
+    const { attempt } = call;
+    this.#reserved.delete(attempt);
+    if (attempt.bytes_written > 0) await this.add(call, { bytes_written: attempt.bytes_written });
   }
 
   /** Charges usage outside of calls, such as that of a model. The next call takes it into account. */
@@ -93,7 +95,7 @@ export class Quotas {
     if (quotas.length > 0) await keeper.add(inOneForm(holder), counts, clock());
   }
 
-  async #refuseOver(call: GateCall, needed: Readonly<Record<Counted, number>>): Promise<void> {
+  async #refuseOver(call: Opened, needed: Readonly<Record<Counted, number>>): Promise<void> {
     const { quotas, keeper, clock } = this.#options;
     const now = clock();
     for (const quota of quotas) {
@@ -136,7 +138,7 @@ function idOf(per: Quota["per"], { run_id, chat, user }: QuotaHolder): string | 
   return { run: run_id, chat, user }[per];
 }
 
-interface Exceeded {
+interface QuotaExcess {
   readonly quota: Quota;
   readonly counted: Counted;
   readonly limit: number;
@@ -154,7 +156,7 @@ const WORDS: Readonly<Record<Counted, string>> = {
   bytes_written: "bytes written",
 };
 
-function exceeded(call: GateCall, { quota, counted, limit, used, now, back_ms }: Exceeded): ToolError {
+function exceeded(call: Opened, { quota, counted, limit, used, now, back_ms }: QuotaExcess): ToolError {
   const window_ms = windowOf(quota);
   const isEndless = !Number.isFinite(window_ms);
   const window = isEndless ? "" : ` in ${inWords(window_ms)}`;

@@ -1,7 +1,14 @@
+import { basename } from "node:path";
+import type { SkillEntry } from "../../contract/skills.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { narrowFurther } from "../../policy/skill-limits.ts";
 import type { SkillLimits } from "../../policy/skill-limits.ts";
+import { ToolError } from "../../protocol/errors.ts";
 import type { EventDraft } from "../../protocol/event-record.ts";
+import { reasonOf } from "../../protocol/error-reason.ts";
+import { draftEvent } from "../draft-event.ts";
+import type { GateParts } from "../parts.ts";
+import type { Executed } from "../stages.ts";
 
 /** An active skill of a run, as recorded. */
 export interface ActiveSkill {
@@ -88,4 +95,40 @@ function pickLimits({ skill_names, skill_tools, skill_commands }: SkillLimits): 
 function isActiveSkill(payload: unknown): payload is ActiveSkill {
   const { skill, digest } = Object(payload) as Readonly<Record<string, unknown>>;
   return typeof skill === "string" && typeof digest === "string";
+}
+
+/** Some publishers write it in lower case. */
+const SKILL_FILE = /^skill\.md$/i;
+
+/**
+ * After a call that read a SKILL.md: the `allowed-tools` of a trusted skill restrict the following calls. That is
+ * recorded before the caller gets the text. An untrusted skill neither restricts nor allows anything.
+ */
+export async function activateSkills(call: Executed, parts: GateParts): Promise<Executed> {
+  if (call.output.failure !== undefined) return call;
+  const read = [...call.attempt.read_skills];
+  for (const { real, access, exists } of call.touches) {
+    if (!exists || access !== "read" || !SKILL_FILE.test(basename(real))) continue;
+    const skill = await parts.findSkillAt(real);
+    if (skill !== undefined) read.push(skill);
+  }
+  for (const skill of read) await activate(skill, call, parts);
+  return call;
+}
+
+async function activate(entry: SkillEntry, call: Executed, parts: GateParts): Promise<void> {
+  const { tool_call_id, task_id = null } = call.request;
+  const restricts = entry.trusted && entry.allowed_tools !== undefined;
+  if (!restricts || parts.active.isActive(entry.digest, task_id)) return;
+  const limits = await parts.limitsOf(entry);
+  if (limits.tools === undefined) return; // no restriction
+  const skill: ActiveSkill = { ...limits, reason: "its SKILL.md was read", tool_call_id };
+  const payload = parts.redactor.redactValue(skill).value as ActiveSkill;
+  try {
+    await parts.journal.append([draftEvent(call, "skill.activated", { ...payload }, parts.clock())], { durable: true });
+  } catch (error) {
+    const message = `Cannot read the skill "${entry.name}": its tool restrictions could not be recorded (${reasonOf(error)})`;
+    throw new ToolError("RecordFailed", message, {}, error);
+  }
+  parts.active.add(skill, task_id);
 }

@@ -7,63 +7,68 @@ import { boundText } from "../../protocol/bounds.ts";
 import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
 import { isLook } from "../../policy/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import type { DecidingParts, GateCall } from "../call.ts";
-import { need } from "../call.ts";
+import type { DecidingParts } from "../parts.ts";
+import type { Admitted, Checked, Found, Opened } from "../stages.ts";
 
 /** Step 1: resolves name, alias and version to the tool. */
-export function findTool(call: GateCall, { registry }: DecidingParts): void {
+export function findTool(call: Opened, { registry }: DecidingParts): Found {
   const { tool, adapters } = registry.find(call.request.name, call.request.version);
-  call.tool = tool;
-  call.adapters = adapters;
+  // A person edits the arguments as the tool got them: already converted.
+  return { ...call, tool, adapters: call.is_edited ? [] : adapters };
 }
 
 /** Step 2: validates the arguments and fills in all defaults. */
-export function checkArgs(call: GateCall, { redactor }: DecidingParts): void {
-  const tool = need(call.tool, "tool");
+export function checkArgs(call: Found, { redactor }: DecidingParts): Checked {
+  const { tool } = call;
   const adapted = call.adapters.reduce((args, adapt) => runAdapter(tool, adapt, args), call.request.args);
   const parsed = tool.args.safeParse(adapted);
   if (!parsed.success) throw wrongArguments(tool, parsed.error, adapted);
-  call.args = parsed.data;
   const { value, redacted } = redactor.redactValue(parsed.data);
-  call.params = value;
-  call.params_redacted = redacted;
-  call.risk = tool.riskOf(parsed.data);
+  return { ...call, args: parsed.data, params: value, params_redacted: redacted, risk: tool.riskOf(parsed.data) };
 }
 
-/**
- * Step 3: resolves the paths named in the arguments or touched by a change to undo, and the commands that would run.
- */
-export async function resolvePaths(call: GateCall, parts: DecidingParts): Promise<void> {
-  const tool = need(call.tool, "tool");
-  const args = need(call.args, "args");
-  if (tool.undoes !== undefined) {
-    const wish = tool.undoes(args);
-    const records = await parts.undo.undoLog.find(wish);
-    call.undo_records = records.map((record) => withPathsOfNow(record, parts));
-    // A tool's own `revert` can have any effect; its record does not say which.
-    if (call.undo_records.some(({ revert }) => revert !== undefined)) call.risk = "high";
-    call.restores = !wish.force && records.every(({ set_aside, revert }) => set_aside !== true && revert === undefined);
-  }
+/** Step 3: resolves the paths and commands that the arguments name, or that the changes to undo touched. */
+export async function resolvePaths(call: Checked, parts: DecidingParts): Promise<Admitted> {
+  const { tool, args } = call;
+  const undo = tool.undoes === undefined ? NO_UNDO : await findUndo(tool.undoes(args), parts);
   const named = tool.touches(args);
-  const commands = named.filter((touch) => "command" in touch);
-  call.touches = [
-    ...(await resolveTouches(
-      named.filter((touch) => "path" in touch),
-      parts,
-    )),
+  const commandTouches = named.filter((touch) => "command" in touch);
+  const pathTouches = await resolveTouches(
+    named.filter((touch) => "path" in touch),
+    parts,
+  );
+  const touches = [
+    ...pathTouches,
     // Commands do not run in the folder of a skill.
-    ...commands.map((command) => resolveTouch(folderOf(command), parts)),
-    ...touchesOf(call.undo_records, parts),
+    ...commandTouches.map((command) => resolveTouch(folderOf(command), parts)),
+    ...touchesOf(undo.undo_records, parts),
   ];
+  const runsPrograms = commandTouches.length > 0 || tool.required_permissions.includes("proc.exec");
   // A tool that runs programs without naming a command also needs to know the sandbox.
-  if (commands.length === 0 && tool.required_permissions.includes("proc.exec")) await parts.prepareCommands();
-  call.addresses = await readAddresses(
+  if (runsPrograms) await parts.prepareCommands();
+  const addresses = await readAddresses(
     named.filter((touch) => "address" in touch),
     parts,
   );
-  if (commands.length === 0) return;
-  await parts.prepareCommands();
-  call.commands = await readCommands(commands, call.touches, parts);
+  const commands = commandTouches.length === 0 ? [] : await readCommands(commandTouches, touches, parts);
+  const { undo_records, restores } = undo;
+  // A tool's own `revert` can have any effect; its record does not say which.
+  const risk = undo_records.some(({ revert }) => revert !== undefined) ? "high" : call.risk;
+  return { ...call, risk, touches, commands, addresses, undo_records, restores };
+}
+
+const NO_UNDO = { undo_records: [], restores: false } as const;
+
+async function findUndo(
+  wish: ReturnType<NonNullable<Tool["undoes"]>>,
+  parts: DecidingParts,
+): Promise<Pick<Admitted, "undo_records" | "restores">> {
+  const records = await parts.undo.undoLog.find(wish);
+  const onlyRestores = records.every(({ set_aside, revert }) => set_aside !== true && revert === undefined);
+  return {
+    undo_records: records.map((record) => withCurrentPaths(record, parts)),
+    restores: !wish.force && onlyRestores,
+  };
 }
 
 function resolveTouch(touch: Touch, { resolve }: DecidingParts): ResolvedTouch {
@@ -100,7 +105,7 @@ function folderOf({ workdir }: CommandTouch): Touch {
 /** The parser and its tables are loaded on first use: most processes run no command. */
 async function readCommands(
   commands: readonly CommandTouch[],
-  touches: GateCall["touches"],
+  touches: readonly ResolvedTouch[],
   { resolve, workspace, denylist, trackedIn }: DecidingParts,
 ): Promise<NamedCommand[]> {
   const { nameCommand } = (naming ??= await import("../../policy/name-command.ts"));
@@ -124,7 +129,7 @@ function realOf(path: string, resolve: DecidingParts["resolve"]): string {
 }
 
 /** Paths are shown relative to the current working folder, which may differ from the recorded one. */
-function withPathsOfNow(record: UndoRecord, { pathFor }: DecidingParts): UndoRecord {
+function withCurrentPaths(record: UndoRecord, { pathFor }: DecidingParts): UndoRecord {
   const files = record.files.map((file) => {
     const path = pathFor(file.real);
     return path === file.path ? file : { ...file, path };

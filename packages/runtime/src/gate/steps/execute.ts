@@ -1,104 +1,8 @@
-import type { StartCommit } from "../../contract/journal.ts";
-import type { Counts } from "../../contract/quotas.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { actorOf, draftEvent, need } from "../call.ts";
-import { createContext } from "../context/context.ts";
-import { shortenParams } from "./params.ts";
-import { onlyLooks } from "../permit.ts";
-import { quotaHolder } from "../quota/quota.ts";
-import { reasonOf } from "../../protocol/error-reason.ts";
-
-/** Step 8. If the start cannot be recorded, nothing runs. */
-export async function recordStart(call: GateCall, parts: GateParts): Promise<void> {
-  const tool = need(call.tool, "tool");
-  call.options.signal?.throwIfAborted();
-  const { tool_call_id } = call.request;
-  const isDurable = needsDisk(call);
-  const isLater = isDurable && tool.changes_by_handle && parts.journal.sync !== undefined;
-  try {
-    const payload = {
-      tool_call_id,
-      tool_name: tool.name,
-      arguments: shortenParams(call, parts),
-      actor: actorOf(call, parts),
-    };
-    const draft = draftEvent(call, "tool_call.started", payload, parts.clock());
-    await parts.quotas.charge(call, async (counts) => {
-      const commit = await useUp(call, parts, counts);
-      await parts.journal.append([draft], {
-        durable: isDurable && !isLater,
-        ...(commit === undefined ? {} : { commit }),
-      });
-    });
-    call.started = draft.event_id;
-  } catch (error) {
-    throw error instanceof ToolError ? error : startNotRecorded(tool.name, error);
-  }
-  if (!isLater) return;
-  call.durable = parts.journal.sync?.();
-  call.durable?.catch(() => {}); // reported when the tool first changes something
-}
-
-/**
- * Consumes the approval and quota of a call at its start. Journals with `commits` do it in the same transaction; for
- * others it is done before, so that an approval never covers two calls.
- */
-async function useUp(
-  call: GateCall,
-  { journal, host_keeps, approvals, quotas }: GateParts,
-  counts: Counts | undefined,
-): Promise<StartCommit | undefined> {
-  const { approval_id } = call;
-  const commits = {
-    approval: journal.commits === true && host_keeps.approvals,
-    quota: journal.commits === true && host_keeps.quotas,
-  };
-  if (approval_id !== undefined && !commits.approval && !(await approvals.use(approval_id))) {
-    throw new ToolError(
-      "ApprovalExpired",
-      `Cannot run "${need(call.tool, "tool").name}": its approval was used, revoked or expired before it started`,
-      { approval_id },
-    );
-  }
-  if (counts !== undefined && !commits.quota) await quotas.add(call, counts);
-  const commit = {
-    ...(approval_id !== undefined && commits.approval ? { approval_id } : {}),
-    ...(counts !== undefined && commits.quota ? { quota: { holder: quotaHolder(call), counts } } : {}),
-  };
-  return Object.keys(commit).length === 0 ? undefined : commit;
-}
-
-async function waitForRecord({ tool, durable }: GateCall): Promise<void> {
-  try {
-    await durable;
-  } catch (error) {
-    throw startNotRecorded(need(tool, "tool").name, error);
-  }
-}
-
-function startNotRecorded(name: string, error: unknown): ToolError {
-  return new ToolError(
-    "RecordFailed",
-    `Cannot run "${name}": its start could not be recorded (${reasonOf(error)}), so nothing was run`,
-    {},
-    error,
-  );
-}
-
-/** Calls that change something are recorded on disk before they run; for others it is enough to survive the process. */
-export function needsDisk(call: GateCall): boolean {
-  const { commands, touches } = call;
-  const commandsOnlyLook =
-    commands.length > 0 &&
-    commands.every(({ read_only, network }) => read_only && !network) &&
-    touches.every(({ access }) => access === "read" || access === "list");
-  return hasSideEffects(call) && !commandsOnlyLook;
-}
-
-function hasSideEffects(call: GateCall): boolean {
-  return !onlyLooks(call) && need(call.tool, "tool").side_effects.some((effect) => effect !== "none");
-}
+import { createContext } from "../context/tool-context.ts";
+import type { GateParts } from "../parts.ts";
+import type { Executed, Started } from "../stages.ts";
+import { hasSideEffects, waitForRecord } from "./record-start.ts";
 
 /** Time for a changing tool to report what it did after it was told to stop: ending a command takes 2 s. */
 const WIND_UP_MS = 3_000;
@@ -107,26 +11,28 @@ const WIND_UP_MS = 3_000;
  * Step 9: runs the tool with a deadline. A tool that ignores its signal is abandoned and its call ends anyway. What a
  * tool reports after the signal is returned together with the error.
  */
-export async function execute(call: GateCall, parts: GateParts): Promise<void> {
-  const tool = need(call.tool, "tool");
+export async function execute(call: Started, parts: GateParts): Promise<Executed> {
+  const { tool, attempt } = call;
   const deadline = openDeadline(call, tool.deadline_ms ?? parts.timeout_ms);
+  let executed: Executed;
   try {
-    const work = tool.execute(
-      need(call.args, "args"),
-      createContext(call, parts, { signal: deadline.signal, recorded: () => waitForRecord(call) }),
-    );
-    call.output = await Promise.race([work, deadline.passed]);
-    await keepRevert(call, parts);
+    const { approval } = call;
+    const recorded = () => waitForRecord(call);
+    const context = createContext(call, parts, { approval, signal: deadline.signal, recorded });
+    const output = await Promise.race([tool.execute(call.args, context), deadline.passed]);
+    attempt.reached = executed = { ...call, output }; // what it reported counts, even if the call fails from here on
+    attempt.reached = executed = await keepRevert(executed, parts);
   } catch (error) {
     throw deadline.problem() ?? error;
   } finally {
     deadline.close();
   }
-  const { failure } = call.output;
+  const { failure } = executed.output;
   const problem = deadline.problem();
-  if (problem === undefined || failure === undefined) return; // completed work counts, even after the deadline
+  if (problem === undefined || failure === undefined) return executed; // completed work counts, even after the deadline
   const saysSo = failure.code === "Cancelled" && !(problem instanceof ToolError);
   if (!saysSo) throw problem;
+  return executed;
 }
 
 interface Deadline {
@@ -139,8 +45,8 @@ interface Deadline {
   close(): void;
 }
 
-function openDeadline(call: GateCall, timeout_ms: number): Deadline {
-  const { name } = need(call.tool, "tool");
+function openDeadline(call: Started, timeout_ms: number): Deadline {
+  const { name } = call.tool;
   const stopping = new AbortController();
   const outside = call.options.signal;
   const windUp_ms = hasSideEffects(call) ? WIND_UP_MS : 0;
@@ -169,11 +75,11 @@ function openDeadline(call: GateCall, timeout_ms: number): Deadline {
 }
 
 /** Stores the undo data of tools with their own `revert`, like that of file changes. */
-async function keepRevert(call: GateCall, { undo }: GateParts): Promise<void> {
-  const { name, revert } = need(call.tool, "tool");
-  const output = need(call.output, "output");
-  if (revert === undefined || output.undo === undefined) return;
+async function keepRevert(call: Executed, { undo }: GateParts): Promise<Executed> {
+  const { name, revert } = call.tool;
+  const { output } = call;
+  if (revert === undefined || output.undo === undefined) return call;
   const { run_id, tool_call_id } = call.request;
   const undo_id = await undo.keepRevert({ run_id, tool_call_id, tool: name, undo: output.undo });
-  call.output = { ...output, artifacts: { ...output.artifacts, undo_id } };
+  return { ...call, output: { ...output, artifacts: { ...output.artifacts, undo_id } } };
 }

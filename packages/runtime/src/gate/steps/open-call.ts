@@ -3,12 +3,12 @@ import type { ToolCallInput, ToolCallRequest } from "../../protocol/call.ts";
 import { boundList, boundText } from "../../protocol/bounds.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId, makeTraceId } from "../../protocol/ids.ts";
-import { copyPlainObject } from "./plain-data.ts";
 
 const MOST_FIELDS = 5;
 const FIELD_CHARACTERS = 100;
 
-export interface Opened {
+/** A request as it came in, before step 1. */
+export interface IncomingCall {
   readonly request: ToolCallRequest;
   /** The caller chose the `tool_call_id`, so it may be a repeated one. */
   readonly is_id_given?: boolean;
@@ -20,7 +20,10 @@ export interface Opened {
  * Fills in the defaults of a request and copies its arguments, so that the caller cannot change them afterwards. Never
  * throws.
  */
-export function openCall(input: unknown, { run_id, now }: { readonly run_id: string; readonly now: number }): Opened {
+export function openCall(
+  input: unknown,
+  { run_id, now }: { readonly run_id: string; readonly now: number },
+): IncomingCall {
   const made = { tool_call_id: makeId("call", now), trace_id: makeTraceId(), timestamp: now, run_id };
   try {
     return readCall(input, made);
@@ -32,9 +35,9 @@ export function openCall(input: unknown, { run_id, now }: { readonly run_id: str
   }
 }
 
-type Made = Pick<ToolCallRequest, "tool_call_id" | "trace_id" | "timestamp" | "run_id">;
+type DefaultIds = Pick<ToolCallRequest, "tool_call_id" | "trace_id" | "timestamp" | "run_id">;
 
-function readCall(input: unknown, made: Made): Opened {
+function readCall(input: unknown, made: DefaultIds): IncomingCall {
   const parsed = isPlain(input) ? { success: true as const, data: input } : inputSchema().safeParse(input);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -93,4 +96,60 @@ function salvage(input: unknown): Partial<ToolCallRequest> {
 function nameOf(input: unknown): string {
   const name = typeof input === "object" && input !== null && "name" in input ? input.name : undefined;
   return typeof name === "string" ? name.toWellFormed().slice(0, 200) : "(no name)";
+}
+
+const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
+const MAX_DEPTH = 64;
+/** A sparse array can have any length. */
+const MAX_ITEMS = 1_000_000;
+
+/**
+ * A deep copy of arguments with only plain data, so that nothing outside can change them after evaluation. Refuses,
+ * naming the field: NUL, lone surrogates, prototype keys, values that JSON cannot represent, and too deep nesting.
+ */
+export function copyPlainObject(value: unknown): Readonly<Record<string, unknown>> {
+  const copy = copyPlainData(value, "args", 0);
+  if (typeof copy === "object" && copy !== null && !Array.isArray(copy)) return copy as Record<string, unknown>;
+  throw new ToolError("InvalidArguments", "Invalid arguments: they must be an object", { field: "args" });
+}
+
+function copyPlainData(value: unknown, field: string, depth: number): unknown {
+  if (value === null || typeof value === "boolean") return value;
+  if (typeof value === "string") return checkText(value, field);
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw refuse(field, `is ${value}, which is not a valid JSON number`);
+    return value;
+  }
+  if (typeof value !== "object") throw refuse(field, `is a ${typeof value}, which is not a valid JSON value`);
+  if (depth > MAX_DEPTH) throw refuse(field, `is nested more than ${MAX_DEPTH} levels deep`);
+  if (Array.isArray(value)) {
+    if (value.length > MAX_ITEMS) throw refuse(field, `has ${value.length} items (at most ${MAX_ITEMS})`);
+    return value.map((item, index) => copyPlainData(item, `${field}[${index}]`, depth + 1));
+  }
+  return copyObject(value, field, depth);
+}
+
+function copyObject(value: object, field: string, depth: number): Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) throw refuse(field, "is not plain data");
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const inner = field === "args" ? key : `${field}.${key}`;
+    if (FORBIDDEN_KEYS.has(key)) throw refuse(inner, "is a forbidden key (prototype pollution)");
+    checkText(key, inner);
+    const member = (value as Record<string, unknown>)[key];
+    if (member !== undefined) copy[key] = copyPlainData(member, inner, depth + 1);
+  }
+  return copy;
+}
+
+function checkText(text: string, field: string): string {
+  if (text.includes("\0")) throw refuse(field, "holds a NUL character");
+  if (!text.isWellFormed()) throw refuse(field, "holds half of a surrogate pair");
+  return text;
+}
+
+function refuse(field: string, why: string): ToolError {
+  const shown = field.toWellFormed().replaceAll("\0", "\\0").slice(0, 200);
+  return new ToolError("InvalidArguments", `Invalid arguments: "${shown}" ${why}`, { field: shown });
 }

@@ -6,26 +6,27 @@ import type { CallError, ToolCallResult } from "../../protocol/result.ts";
 import { ERRORS, ToolError } from "../../protocol/errors.ts";
 import type { EventDraft } from "../../protocol/event-record.ts";
 import type { Redactor } from "../../redact/redact.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { actorOf, draftEvent } from "../call.ts";
-
 import { reasonOf } from "../../protocol/error-reason.ts";
-import { needsDisk } from "./execute.ts";
-import type { Opened } from "./open-call.ts";
-import { shortenParams } from "./params.ts";
-import type { Settled } from "./settle.ts";
+import { actorOf, draftEvent } from "../draft-event.ts";
+import type { GateParts } from "../parts.ts";
+import type { Admitted, Settled, Stage } from "../stages.ts";
+import type { IncomingCall } from "./open-call.ts";
+import { needsDisk, shortenParams } from "./record-start.ts";
 
 /**
  * Step 11: records the end of the call and its audit record in one event. An unrecorded call is not reported as done.
  */
-export async function recordEnd(call: GateCall, { result, cause }: Settled, parts: GateParts): Promise<ToolCallResult> {
-  call.is_over = true;
+export async function recordEnd(settled: Settled, parts: GateParts): Promise<ToolCallResult> {
+  const { call, result } = settled;
+  const { attempt } = call;
+  attempt.is_over = true;
   try {
-    const last = call.progress === undefined ? [] : await call.progress.close();
-    const end = endEvent(call, { result, ...(cause === undefined ? {} : { cause }) }, parts);
-    const undone = result.ok && call.undo_records.length > 0 ? [undoEvent(call, result, parts)] : [];
+    const last = attempt.progress === null ? [] : await attempt.progress.close();
+    const end = endEvent(settled, parts);
+    const isUndo = "undo_records" in call && call.undo_records.length > 0;
+    const undone = isUndo && result.ok ? [undoEvent(call, result, parts)] : [];
     await parts.journal.append([...last, ...undone, end], {
-      durable: call.started !== undefined && needsDisk(call),
+      durable: "started" in call && needsDisk(call),
       result,
     });
     return result;
@@ -34,11 +35,11 @@ export async function recordEnd(call: GateCall, { result, cause }: Settled, part
   }
 }
 
-function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts): EventDraft {
+function endEvent({ call, result, cause }: Settled, parts: GateParts): EventDraft {
   const now = parts.clock();
   const params = shortenParams(call, parts);
   // The name of an unknown tool is arbitrary input.
-  const tool_name = call.tool?.name ?? parts.redactor.redact(call.request.name).text;
+  const tool_name = "tool" in call ? call.tool.name : parts.redactor.redact(call.request.name).text;
   const audit = auditOf(call, {
     result,
     tool_name,
@@ -52,7 +53,8 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
   const { tool_call_id, payload, error } = result;
   const about = { tool_call_id, tool_name };
   if (error === null) {
-    const sent = call.attachments.length === 0 ? {} : { attachments: call.attachments };
+    const { attachments } = call.attempt;
+    const sent = attachments.length === 0 ? {} : { attachments };
     const { exit_code = 0, truncated_lines = false, truncated_bytes = false } = payload ?? {};
     return draftEvent(
       call,
@@ -66,13 +68,13 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
     error,
     error_class: error.class,
     redacted: result.redacted,
-    ...(cause === undefined ? {} : { cause }),
+    ...(cause === null ? {} : { cause }),
     audit,
   };
   return draftEvent(call, "tool_call.failed", failed, now);
 }
 
-function undoEvent(call: GateCall, { tool_call_id, artifacts }: ToolCallResult, { clock }: GateParts): EventDraft {
+function undoEvent(call: Admitted, { tool_call_id, artifacts }: ToolCallResult, { clock }: GateParts): EventDraft {
   const undo_ids = call.undo_records.map(({ undo_id }) => undo_id);
   return draftEvent(call, "undo.applied", { tool_call_id, undo_ids, files_changed: artifacts.files_changed }, clock());
 }
@@ -95,19 +97,22 @@ interface AuditOptions {
   readonly keeps_results: boolean;
 }
 
-function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
+function auditOf(call: Stage, options: AuditOptions): AuditRecord {
   const { result, tool_name, params, now, workspace, redactor, actor, keeps_results } = options;
   const { payload, error } = result;
-  const { tool, decision, approval, request } = call;
+  const { attempt, request, options: caller } = call;
+  const tool = "tool" in call ? call.tool : undefined;
+  const decision = "decision" in call ? call.decision : undefined;
+  const approval = "approval" in call ? call.approval : null;
   return {
     trace_id: request.trace_id,
     tool_call_id: request.tool_call_id,
     tool: tool_name,
     version: tool?.version ?? null,
-    risk: call.risk ?? null,
+    risk: "risk" in call ? call.risk : null,
     operation: tool?.audit_operation ?? null,
     ...labelled(tool),
-    ts_start: new Date(call.opened_ms).toISOString(),
+    ts_start: new Date(attempt.opened_ms).toISOString(),
     ts_end: new Date(now).toISOString(),
     duration_ms: result.duration_ms,
     params,
@@ -125,26 +130,26 @@ function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
       approval_scope: approval?.scope ?? null,
       approved_by: approval?.by ?? null,
     },
-    ...placesOf(call, redactor),
+    ...("touches" in call ? placesOf(call, redactor) : {}),
     actor,
-    ...(call.options.chat === undefined ? {} : { chat: call.options.chat }),
-    ...(call.options.user === undefined ? {} : { user: call.options.user }),
+    ...(caller.chat === undefined ? {} : { chat: caller.chat }),
+    ...(caller.user === undefined ? {} : { user: caller.user }),
     sandbox: workspace.sandbox,
     ...skillOf(workspace),
     hashes: {
       ...(payload?.sha256 === undefined ? {} : { stdout_sha256: payload.sha256 }),
       ...(keeps_results ? { result_sha256: hash("sha256", JSON.stringify(result), "hex") } : {}),
-      ...call.stored,
+      ...attempt.stored,
     },
     artifacts: result.artifacts,
-    ...(call.reverse_thinking === undefined ? {} : { reverse_thinking: call.reverse_thinking }),
+    ...(attempt.reverse_thinking === null ? {} : { reverse_thinking: attempt.reverse_thinking }),
   };
 }
 
 /** A call may name many files: the record lists at most this many. */
 const MAX_PLACES = 100;
 
-function placesOf({ touches }: GateCall, redactor: Redactor): Pick<AuditRecord, "places"> {
+function placesOf({ touches }: Admitted, redactor: Redactor): Pick<AuditRecord, "places"> {
   if (touches.length === 0) return {};
   const places = touches.slice(0, MAX_PLACES).map(({ path, real, access, skill_folder }) => ({
     path,
@@ -156,7 +161,7 @@ function placesOf({ touches }: GateCall, redactor: Redactor): Pick<AuditRecord, 
 }
 
 /** The result if a run's record cannot be opened: nothing was run. */
-export function unopenedResult({ request }: Opened, error: unknown, redactor: Redactor): ToolCallResult {
+export function unopenedResult({ request }: IncomingCall, error: unknown, redactor: Redactor): ToolCallResult {
   const why = `the record of its run cannot be opened (${error instanceof ToolError ? error.message : reasonOf(error)}), so nothing was run`;
   return {
     tool_call_id: request.tool_call_id,
@@ -169,15 +174,15 @@ export function unopenedResult({ request }: Opened, error: unknown, redactor: Re
   };
 }
 
-function notRecorded(call: GateCall, { result, error, redactor }: NotRecorded): ToolCallResult {
-  const ran = call.started !== undefined;
+function notRecorded(call: Stage, { result, error, redactor }: RecordFailure): ToolCallResult {
+  const ran = "started" in call;
   const what = ran ? "ran, but its end could not be recorded" : "was refused, but the refusal could not be recorded";
   const failed = recordFailed(`"${call.request.name}" ${what} (${reasonOf(error)})`, redactor);
   const details = result.error === null ? {} : { details: { refused_with: result.error.code } };
   return { ...result, ok: false, error: { ...failed, ...details } };
 }
 
-interface NotRecorded {
+interface RecordFailure {
   readonly result: ToolCallResult;
   readonly error: unknown;
   readonly redactor: Redactor;

@@ -1,33 +1,33 @@
 import type { HookCall, OnReverseThinking } from "../../contract/host.ts";
 import type { ReverseThinkingOrder } from "../../protocol/configuration.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { need } from "../call.ts";
-import { waitFor } from "../wait-for.ts";
+import type { GateParts } from "../parts.ts";
+import { waitFor } from "../stages.ts";
+import type { Approved, Checked, Permitted } from "../stages.ts";
 
 /** Step 7, if the host wants calls challenged before asking a person, or instead of it. */
-export async function thinkBefore(call: GateCall, parts: GateParts): Promise<void> {
-  if (orderOf(parts) !== "after") await challenge(call, parts);
+export function thinkBefore(call: Permitted, parts: GateParts): Permitted | Promise<Permitted> {
+  return orderOf(parts) === "after" ? call : challenge(call, parts);
 }
 
 /** Step 7: challenges the calls of tools that require it before they run. The findings are recorded. */
-export async function thinkInReverse(call: GateCall, parts: GateParts): Promise<void> {
-  if (orderOf(parts) === "after") await challenge(call, parts);
+export function thinkInReverse(call: Approved, parts: GateParts): Approved | Promise<Approved> {
+  return orderOf(parts) === "after" ? challenge(call, parts) : call;
 }
 
 /** Whether the passed challenge replaces a person's approval. */
-export function standsForYes(call: GateCall, parts: GateParts): boolean {
-  return orderOf(parts) === "instead" && call.reverse_thinking?.verdict === "proceed";
+export function standsForYes({ attempt }: Permitted, parts: GateParts): boolean {
+  return orderOf(parts) === "instead" && attempt.reverse_thinking?.verdict === "proceed";
 }
 
 function orderOf({ settings }: GateParts): ReverseThinkingOrder {
   return settings.configuration.reverse_thinking ?? "after";
 }
 
-async function challenge(call: GateCall, parts: GateParts): Promise<void> {
+async function challenge<Call extends Permitted>(call: Call, parts: GateParts): Promise<Call> {
   const { onReverseThinking, redactor } = parts;
-  const tool = need(call.tool, "tool");
-  if (!tool.requires_reverse_thinking) return;
+  const { tool } = call;
+  if (!tool.requires_reverse_thinking) return call;
   if (onReverseThinking === undefined) {
     throw new ToolError(
       "ReverseThinkingStopped",
@@ -35,7 +35,7 @@ async function challenge(call: GateCall, parts: GateParts): Promise<void> {
     );
   }
   const { reverseThinking } = await import("../../protocol/approval.ts"); // lazy: few tools require it
-  const given = await waitFor(call, parts, () => ask(onReverseThinking, call));
+  const given = await waitFor(call, parts.clock, () => ask(onReverseThinking, call));
   const found = reverseThinking.safeParse(given);
   if (!found.success) {
     throw new ToolError(
@@ -43,9 +43,10 @@ async function challenge(call: GateCall, parts: GateParts): Promise<void> {
       `Cannot run "${tool.name}": reverse thinking returned no valid verdict`,
     );
   }
-  call.reverse_thinking = redactor.redactValue(found.data).value as typeof found.data;
-  const { verdict, verdict_reason } = call.reverse_thinking;
-  if (verdict === "proceed") return;
+  const findings = redactor.redactValue(found.data).value as typeof found.data;
+  call.attempt.reverse_thinking = findings;
+  const { verdict, verdict_reason } = findings;
+  if (verdict === "proceed") return call;
   throw new ToolError(
     "ReverseThinkingStopped",
     `Cannot run "${tool.name}": reverse thinking says ${verdict}: ${verdict_reason}`,
@@ -54,19 +55,18 @@ async function challenge(call: GateCall, parts: GateParts): Promise<void> {
 }
 
 /** If the challenge fails, the call does not run. */
-async function ask(onReverseThinking: OnReverseThinking, call: GateCall): Promise<unknown> {
+async function ask(onReverseThinking: OnReverseThinking, call: Permitted): Promise<unknown> {
   try {
     return await onReverseThinking(hookCall(call));
   } catch (error) {
     if (call.options.signal?.aborted === true) throw error;
-    const { name } = need(call.tool, "tool");
+    const { name } = call.tool;
     const why = error instanceof ToolError ? `: ${error.message}` : "";
     throw new ToolError("ReverseThinkingStopped", `Cannot run "${name}": reverse thinking failed${why}`, {}, error);
   }
 }
 
 /** The view of a call that hooks of the host get. */
-export function hookCall(call: GateCall): HookCall {
-  const { name, version } = need(call.tool, "tool");
-  return { tool_call_id: call.request.tool_call_id, tool: name, version, args: need(call.args, "args") };
+export function hookCall({ request, tool, args }: Checked): HookCall {
+  return { tool_call_id: request.tool_call_id, tool: tool.name, version: tool.version, args };
 }

@@ -7,28 +7,28 @@ import type { Artifacts, CallError, Payload, ToolCallResult } from "../../protoc
 import { boundData, boundText } from "../../protocol/bounds.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { faultReason, isProgramReplaced, RESTART_HINT } from "../../protocol/program-fault.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { need } from "../call.ts";
+import { resultDetails } from "../parked.ts";
+import type { GateParts } from "../parts.ts";
+import type { Opened, Settled, Stage } from "../stages.ts";
 
-/** The outcome of a call, before it is recorded. */
-export interface Settled {
-  readonly result: ToolCallResult;
-  /**
-   * The details of an unexpected error, for the record only: they may describe the host, so the caller does not see
-   * them.
-   */
-  readonly cause?: string;
+interface Outcome {
+  /** The furthest stage. */
+  readonly call: Stage;
+  /** Why it stopped. Undefined: it did not. */
+  readonly problem: unknown;
+  /** Undefined: it did not run. */
+  readonly output: ToolOutput<unknown> | undefined;
 }
 
 /** Data above this multiple of the output limit is stored too. It mostly repeats the text. */
 const DATA_FACTOR = 8;
 
 /** Step 10: turns any outcome into one result: redacted first, then stored, then truncated. */
-export function settle(call: GateCall, problem: unknown, parts: GateParts): Settled {
-  const failure = problem ?? checkOutput(call) ?? call.output?.failure;
+export function settle({ call, problem, output }: Outcome, parts: GateParts): Settled {
+  const failure = problem ?? checkOutput(call, output) ?? output?.failure;
   const error = failure === undefined ? undefined : toToolError(call, failure);
-  const output = call.output ?? (call.started === undefined ? undefined : NO_OUTPUT);
   const { redactor } = parts;
+  const { attempt } = call;
   const stdout = redactor.redact(output?.stdout ?? "", output?.around);
   const stderr = redactor.redact(output?.stderr ?? "");
   const rest = redactor.redactValue({
@@ -39,7 +39,7 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
   const { data, meta, artifacts } = rest.value as { data: unknown; meta: Payload["meta"]; artifacts: Artifacts };
   const told = error === undefined ? undefined : describeError(error, parts);
   const texts = { stdout: stdout.text, stderr: stderr.text };
-  const edited = call.is_edited ? { edited_args: call.params } : {};
+  const edited = call.is_edited && "params" in call ? { edited_args: call.params } : {};
   const payload =
     output === undefined
       ? null
@@ -53,31 +53,34 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
     payload,
     error: told?.error ?? null,
     artifacts,
-    duration_ms: Math.max(0, parts.clock() - call.opened_ms - call.waited_ms), // without waiting times
+    duration_ms: Math.max(0, parts.clock() - attempt.opened_ms - attempt.waited_ms), // without waiting times
     redacted:
       stdout.redacted ||
       stderr.redacted ||
       rest.redacted ||
       told?.redacted === true ||
-      call.params_redacted ||
-      call.is_output_redacted,
+      ("params_redacted" in call && call.params_redacted) ||
+      attempt.is_output_redacted,
   };
-  const cause =
-    error?.code === "InternalError" && error.cause !== undefined
-      ? { cause: boundText(redactor.redact(causeText(error.cause)).text, CAUSE_CHARACTERS) }
-      : {};
-  return { result, ...cause };
+  return { call, result, cause: error === undefined ? null : causeOf(error, parts) };
 }
+
+/** What the call has put out so far. Undefined: it did not run. */
+export function outputOf(call: Stage): ToolOutput<unknown> | undefined {
+  if ("output" in call) return call.output;
+  return "started" in call ? NO_OUTPUT : undefined;
+}
+
+export const NO_OUTPUT: ToolOutput<unknown> = { data: {} };
 
 /** Enough for a stack trace and its message. */
 const CAUSE_CHARACTERS = 16_384;
 
-const NO_OUTPUT: ToolOutput<unknown> = { data: {} };
-
 /** The output must match the tool's schema. */
-function checkOutput(call: GateCall): unknown {
-  const tool = need(call.tool, "tool");
-  const checked = tool.returns.safeParse(call.output?.data);
+function checkOutput(call: Stage, output: ToolOutput<unknown> | undefined): unknown {
+  if (!("output" in call)) return new Error("The call stopped, and its step gave no reason");
+  const { tool } = call;
+  const checked = tool.returns.safeParse(output?.data);
   if (checked.success) return undefined;
   return new ToolError(
     "InternalError",
@@ -87,11 +90,11 @@ function checkOutput(call: GateCall): unknown {
   );
 }
 
-function toToolError(call: GateCall, problem: unknown): ToolError {
+function toToolError(call: Stage, problem: unknown): ToolError {
   if (problem instanceof ToolError) return problem;
   const { name } = call.request;
   if (call.options.signal?.aborted === true) {
-    const when = call.started === undefined ? "before it ran" : "while it ran";
+    const when = "started" in call ? "while it ran" : "before it ran";
     return new ToolError("Cancelled", `"${name}" was cancelled ${when}`, {}, problem);
   }
   if (isProgramReplaced(problem)) {
@@ -101,19 +104,25 @@ function toToolError(call: GateCall, problem: unknown): ToolError {
   return new ToolError("InternalError", `"${name}" failed unexpectedly; see the audit log for details`, {}, problem);
 }
 
+function causeOf({ code, cause }: ToolError, { redactor }: GateParts): string | null {
+  if (code !== "InternalError" || cause === undefined) return null;
+  return boundText(redactor.redact(causeText(cause)).text, CAUSE_CHARACTERS);
+}
+
 function causeText(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }
 
 function describeError(error: ToolError, { redactor }: GateParts): { error: CallError; redacted: boolean } {
-  const { replay, hint: _, ...details } = error.details ?? {};
+  const details = resultDetails(error);
+  const { replay } = error;
   const told = {
     code: error.code,
     class: error.class,
     message: error.message,
     ...(Object.keys(details).length === 0 ? {} : { details: boundData(details) }),
     hint: boundText(error.hint),
-    ...(typeof replay === "string" && replay !== "" ? { replay } : {}),
+    ...(replay === "" ? {} : { replay }),
   };
   const { value, redacted } = redactor.redactValue(told);
   return { error: value as CallError, redacted };
@@ -124,7 +133,7 @@ function artifactsOf(output: ToolOutput<unknown> | undefined): Artifacts {
 }
 
 interface PayloadOptions {
-  readonly call: GateCall;
+  readonly call: Opened;
   readonly parts: GateParts;
   readonly failed: boolean;
 }
@@ -188,11 +197,11 @@ function wholeOutput({ stdout, stderr }: { stdout: string; stderr: string }): st
 function keepSmall(
   { data, meta }: { data: unknown; meta: Payload["meta"] },
   { folder, limits }: GateParts,
-  call: GateCall,
+  { attempt, request }: Opened,
 ): { data: unknown; meta: Payload["meta"] } {
   const text = JSON.stringify(data);
   if (text.length <= limits.bytes * DATA_FACTOR) return { data, meta };
-  const { storage_ref, sha256 } = folder.putAside(`${call.request.tool_call_id}.data.json`, text);
-  call.stored = { ...call.stored, [storage_ref]: sha256 };
+  const { storage_ref, sha256 } = folder.putAside(`${request.tool_call_id}.data.json`, text);
+  attempt.stored = { ...attempt.stored, [storage_ref]: sha256 };
   return { data: {}, meta: { ...meta, data_ref: storage_ref, data_sha256: sha256 } };
 }

@@ -106,5 +106,10 @@ function commitError(error: unknown, path: string, count: number): unknown {
   if (CONCURRENT_CODES.has((error as NodeJS.ErrnoException).code ?? "")) return new ConcurrentChangeError(path);
   const converted = asToolError(error, path, "change");
   const all = count === 1 ? "it was not changed" : `none of the ${count} files was changed`;
-  return new ToolError(converted.code, `${converted.message}; ${all}`, converted.details, error);
+  return new ToolError(
+    converted.code,
+    `${converted.message}; ${all}`,
+    { ...converted.details, hint: converted.hint },
+    error,
+  );
 }

@@ -5,22 +5,23 @@ import { makeVisible } from "../../output/visible.ts";
 import { MAX_ATTACHED_BYTES } from "../../protocol/attachment.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { Redactor } from "../../redact/redact.ts";
-import type { GateCall, GateParts } from "../call.ts";
-import { codecOf } from "./text-codec.ts";
+import type { GateParts } from "../parts.ts";
+import type { Opened } from "../stages.ts";
 
-interface Attaching {
-  readonly call: GateCall;
+interface AttachmentOptions {
+  readonly call: Opened;
   readonly parts: Pick<GateParts, "folder" | "redactor">;
 }
 
 /**
  * Copies a file into the run's folder, redacted. The name is derived from the content, so equal content is one file.
  */
-export function openAttachment(file: AttachmentStart, { call, parts }: Attaching): AttachmentWriter {
+export function openAttachment(file: AttachmentStart, { call, parts }: AttachmentOptions): AttachmentWriter {
   const { redactor, folder } = parts;
+  const { attempt } = call;
   const name = redactor.redact(makeVisible(file.name)).text;
   const caption = file.caption === undefined ? {} : { caption: redactor.redact(file.caption).text };
-  const id = `${call.request.tool_call_id}-${call.attachments.length}`;
+  const id = `${call.request.tool_call_id}-${attempt.attachments.length}`;
   const writer = writing(name, () => folder.openArtifact(id));
   const copy = new Copy(writer, name);
   const passed = file.encoding === null ? copy : new RedactedText(copy, redactor, file.encoding);
@@ -31,8 +32,8 @@ export function openAttachment(file: AttachmentStart, { call, parts }: Attaching
       const { bytes, sha256 } = copy.facts();
       const artifact = writing(name, () => writer.keep(`${sha256.slice(0, 16)}-${safeName(name)}`));
       const attached = { artifact, name, media_type: file.media_type, bytes, sha256, ...caption };
-      call.attachments = [...call.attachments, attached];
-      call.is_output_redacted ||= redacted;
+      attempt.attachments = [...attempt.attachments, attached];
+      attempt.is_output_redacted ||= redacted;
       return { file: attached, redacted };
     },
     drop: () => writer.drop(),
@@ -120,4 +121,60 @@ function tooLarge(name: string): ToolError {
     limit_bytes: MAX_ATTACHED_BYTES,
     hint: "Compress it, attach a part of it, or give the user its path.",
   });
+}
+
+interface TextCodec {
+  /** The complete characters so far. */
+  decode(piece: Uint8Array): string;
+  end(): string;
+  /** Trailing bytes that are not a complete character. */
+  rest(): Uint8Array;
+  encode(text: string): Buffer;
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** Converts bytes to text and back; unchanged text gives the same bytes, wherever the chunks were cut. */
+const CODECS = {
+  utf8: () => {
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    return {
+      decode: (piece) => decoder.decode(piece, { stream: true }),
+      end: () => decoder.decode(),
+      rest: () => NOTHING,
+      encode: (text) => Buffer.from(text, "utf8"),
+    };
+  },
+  latin1: () => ({
+    decode: (piece) => viewOf(piece).toString("latin1"),
+    end: () => "",
+    rest: () => NOTHING,
+    encode: (text) => Buffer.from(text, "latin1"),
+  }),
+  utf16le: () => wideCodec((bytes) => bytes),
+  utf16be: () => wideCodec((bytes) => bytes.swap16()),
+} as const satisfies Record<NonNullable<AttachmentStart["encoding"]>, () => TextCodec>;
+
+function codecOf(encoding: keyof typeof CODECS): TextCodec {
+  return CODECS[encoding]();
+}
+
+/** Two bytes per unit. The halves of a surrogate pair may arrive separately; they are joined in the text. */
+function wideCodec(inOrder: (bytes: Buffer) => Buffer): TextCodec {
+  let odd = Buffer.alloc(0);
+  return {
+    decode(piece) {
+      const bytes = Buffer.concat([odd, piece]); // a copy, because byte swapping changes it
+      const whole = bytes.length - (bytes.length % 2);
+      odd = Buffer.from(bytes.subarray(whole));
+      return inOrder(bytes.subarray(0, whole)).toString("utf16le");
+    },
+    end: () => "",
+    rest: () => odd, // half a unit
+    encode: (text) => inOrder(Buffer.from(text, "utf16le")),
+  };
+}
+
+function viewOf(piece: Uint8Array): Buffer {
+  return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
 }

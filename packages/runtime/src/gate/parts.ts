@@ -1,36 +1,19 @@
 import type { ApprovalKeeper } from "../contract/approvals.ts";
 import type { Cursors, OpenedFile, OutputLimits, PlannedFile, ToolContext } from "../contract/context.ts";
-import type { MemoryKeeper } from "../contract/memory.ts";
-import type { AttachedFile } from "../protocol/attachment.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../contract/host.ts";
 import type { Journal, RunFolder } from "../contract/journal.ts";
+import type { MemoryKeeper } from "../contract/memory.ts";
 import type { FoundScript, SkillEntry } from "../contract/skills.ts";
-import type { Access, ArgsAdapter, ScriptTouch, Tool, ToolOutput } from "../contract/tool.ts";
-import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
+import type { ScriptTouch } from "../contract/tool.ts";
+import type { UndoKeeper } from "../contract/undo.ts";
 import type { ClosedPaths } from "../policy/closed-paths.ts";
-import type {
-  Decision,
-  DecisionSettings,
-  NamedAddress,
-  NamedCommand,
-  ResolvedTouch,
-  WorkspaceContext,
-} from "../policy/decide.ts";
+import type { DecisionSettings, NamedCommand, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
 import type { TrackedFiles } from "../policy/facts.ts";
-import type { Scope } from "../protocol/decision.ts";
-import { boundActor } from "../protocol/audit.ts";
 import type { Actor } from "../protocol/audit.ts";
-import type { ReverseThinking } from "../protocol/approval.ts";
-import type { Risk, ToolCallRequest } from "../protocol/call.ts";
-import type { EventDraft } from "../protocol/event-record.ts";
-import type { EventType } from "../protocol/events.ts";
-import { makeId } from "../protocol/ids.ts";
 import type { Redactor } from "../redact/redact.ts";
-import type { ActiveSkill, ActiveSkills } from "./steps/active-skills.ts";
-import type { Bases, BoundScript } from "./approval/digest.ts";
-import type { ProgressRecord } from "./context/progress-record.ts";
 import type { Quotas } from "./quota/quota.ts";
 import type { Registry } from "./registry.ts";
+import type { ActiveSkill, ActiveSkills } from "./steps/active-skills.ts";
 
 /** The dependencies of the gate. Created once by `runtime.ts`; shared by all calls of a run. */
 export interface GateParts {
@@ -143,101 +126,4 @@ export interface Progress {
   readonly detail: string;
   /** `detail` is the next chunk of command output on this stream. */
   readonly output?: "stdout" | "stderr";
-}
-
-/** The state of a call, passed from step to step. Each step fills in its part or throws. */
-export interface GateCall {
-  /** With the arguments as edited by a person, if they were. */
-  request: ToolCallRequest;
-  readonly options: CallOptions;
-  readonly opened_ms: number;
-  tool?: Tool;
-  /** Argument conversions for the name or version used. */
-  adapters: readonly ArgsAdapter[];
-  args?: Readonly<Record<string, unknown>>;
-  /** The arguments as recorded (redacted); computed once for events, audit and approval. */
-  params?: unknown;
-  /** The shortened form for events, computed on first use. */
-  short_params?: { readonly value: unknown };
-  params_redacted: boolean;
-  risk?: Risk;
-  touches: readonly ResolvedTouch[];
-  commands: readonly NamedCommand[];
-  addresses: readonly NamedAddress[];
-  /** For undo calls: the changes to undo, newest first. */
-  undo_records: readonly UndoRecord[];
-  /** The call only restores what existed before the changes of a run. */
-  restores: boolean;
-  decision?: Decision;
-  approval?: { readonly approved: boolean; readonly scope: Scope | null; readonly by: string | null };
-  /** The granted request that the start of this call consumes. */
-  approval_id?: string;
-  /** Releases the requests that this call waited for to other calls of this process. Called after the last step. */
-  release_approval?: () => void;
-  /** Fingerprints of the files at approval time: only these versions may be changed. */
-  bases?: Bases;
-  /** The approved script: only this content runs. */
-  script?: BoundScript | undefined;
-  /** Skills whose text this call returned. */
-  read_skills: readonly SkillEntry[];
-  /** A person replaced the caller's arguments. */
-  is_edited: boolean;
-  /** Time spent waiting for a person or a hook. */
-  waited_ms: number;
-  bytes_written: number;
-  /** Files for the requester. */
-  attachments: readonly AttachedFile[];
-  /** A secret was redacted in streamed output or attachments. */
-  is_output_redacted: boolean;
-  reverse_thinking?: ReverseThinking;
-  /** `event_id` of `tool_call.started`, once recorded. */
-  started?: string;
-  /** Resolves when the start is on disk, if that is required. */
-  durable?: Promise<void> | undefined;
-  output?: ToolOutput<unknown>;
-  /** Created on the first progress report. */
-  progress?: ProgressRecord;
-  /** The end is being recorded: a tool that still runs adds nothing to it. */
-  is_over?: true;
-  /** Files that this call stored in the run's folder, with their sha256, covered by the record. */
-  stored: Readonly<Record<string, string>>;
-}
-
-export type Step = (call: GateCall, parts: GateParts) => Promise<void> | void;
-
-/** An event of this call. `parent_id`: the start of the call once recorded, else the parent that the caller named. */
-export function draftEvent(call: GateCall, type: EventType, payload: EventDraft["payload"], nowMs: number): EventDraft {
-  const { request } = call;
-  return {
-    event_id: makeId("evt", nowMs),
-    ts: new Date(nowMs).toISOString(),
-    type,
-    trace_id: request.trace_id,
-    task_id: request.task_id ?? null,
-    run_id: request.run_id,
-    parent_id: call.started ?? request.parent_id ?? null,
-    payload,
-  };
-}
-
-/** The requester of this call, redacted and limited in length. */
-export function actorOf(
-  { options }: Pick<GateCall, "options">,
-  { actor, redactor }: Pick<GateParts, "actor" | "redactor">,
-): Actor {
-  const { user, chat, channel, model } = options;
-  if (user === undefined && chat === undefined && channel === undefined && model === undefined) return actor;
-  const told = { user: user ?? actor.user, chat: chat ?? actor.chat, channel: channel ?? actor.channel };
-  const named = { ...told, model: model ?? actor.model, host: actor.host };
-  return boundActor(redactor.redactValue(named).value as Actor);
-}
-
-/** An unset value means that the list of steps is wrong. */
-export function need<T>(value: T | undefined, what: string): T {
-  if (value === undefined) throw new Error(`The gate's steps are out of order: ${what} is not known yet`);
-  return value;
-}
-
-export function pathsOf(call: GateCall): readonly { readonly path: string; readonly access: Access }[] {
-  return call.touches.map(({ path, access }) => ({ path, access }));
 }
