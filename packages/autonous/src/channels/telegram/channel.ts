@@ -4,6 +4,7 @@ import type { Commander } from "../../queue/commander.ts";
 import type { OutputFeed } from "../../queue/output-feed.ts";
 import type { Store } from "../../store/store.ts";
 import { Access } from "./access/allowed-users.ts";
+import { PeopleNames } from "./access/people-names.ts";
 import { Strangers } from "./access/strangers.ts";
 import { TelegramClient } from "./api/client.ts";
 import { TelegramFailure } from "./api/failure.ts";
@@ -90,7 +91,10 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
   await allowed.refresh();
   if (allowed.size === 0) log("No one has access to the bot yet. Let someone in: autonous telegram pair");
   const common = { store, client, allowed, clock, onTask };
-  const { questions, progress, queued, undos } = openTalk(options, common);
+  const names = new PeopleNames(store);
+  await names.load();
+  const nameOf = (person: string): string => names.nameOf(person);
+  const { questions, progress, queued, undos } = openTalk(options, { ...common, nameOf });
   const strangers = new Strangers({ store, client, access: allowed, clock, log });
   const { gather, downloads } = await openGather(options, common);
   const poller = new Poller({
@@ -111,6 +115,8 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
         listTools,
         isDirect: options.isDirect,
         groups: options.groups,
+        names,
+        nameOf,
         activityIn: (lane) => progress.activityIn(lane),
         onQueued: (written) => queued.note(written),
         previewUndo: (written, rest) => undos.preview(written, rest),
@@ -124,7 +130,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
     followEvents(stopped.signal, { store, bell, progress, questions, queued, log }),
   ];
   return {
-    commander: createCommander({ store, client, moved, questions, redact, state_dir: options.state_dir }),
+    commander: createCommander({ store, client, moved, questions, redact, nameOf, state_dir: options.state_dir }),
     async close() {
       stopped.abort();
       bell.ring();
@@ -151,7 +157,10 @@ async function openGather(
 }
 
 /** What is said beside answers: questions, how far tasks are, how many wait. */
-function openTalk({ store, bell, outputs, readChanges }: TelegramOptions, common: Omit<QuestionParts, "onAnswer">) {
+function openTalk(
+  { store, bell, outputs, readChanges }: TelegramOptions,
+  common: Omit<QuestionParts, "onAnswer"> & Pick<UndoParts, "nameOf">,
+) {
   const { client } = common;
   const progress = new Progress({ store, client, clock: monotonic });
   outputs.listen((output) => progress.print(output));

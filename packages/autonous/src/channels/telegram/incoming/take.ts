@@ -1,5 +1,6 @@
 import type { Store } from "../../../store/store.ts";
 import type { Access } from "../access/allowed-users.ts";
+import type { PeopleNames } from "../access/people-names.ts";
 import type { Strangers } from "../access/strangers.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { runCommand } from "../talk/commands.ts";
@@ -17,6 +18,7 @@ export interface TakeParts extends CommandParts {
   readonly bot_id: number;
   readonly allowed: Access;
   readonly strangers: Strangers;
+  readonly names: PeopleNames;
   /** Puts messages into the queue, those that belong together as one. */
   readonly gather: Gather;
   readonly press: (pressed: Pressed) => Promise<void>;
@@ -36,6 +38,7 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
   }
   const { allowed, gather } = parts;
   const external_id = `${parts.bot_id}:${incoming.update_id}`;
+  if (allowed.has(incoming.user)) await parts.names.note(incoming);
   if (allowed.has(incoming.user) && (await gather.join(incoming, external_id))) return;
   if (incoming.isUnaddressed === true) return;
   if (!allowed.has(incoming.user)) return await parts.strangers.meet(incoming);
