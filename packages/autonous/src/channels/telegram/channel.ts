@@ -7,9 +7,9 @@ import { Access } from "./access/allowed-users.ts";
 import { PeopleNames } from "./access/people-names.ts";
 import { Strangers } from "./access/strangers.ts";
 import { TelegramClient } from "./api/client.ts";
-import { TelegramFailure } from "./api/failure.ts";
+import { TelegramFailure } from "./api/telegram-failure.ts";
 import type { GroupMode } from "./incoming/addressing.ts";
-import { followEvents } from "./follow.ts";
+import { followEvents } from "./follow-events.ts";
 import { Poller } from "./incoming/poll.ts";
 import { Progress } from "./talk/progress.ts";
 import { Questions } from "./talk/questions.ts";
@@ -20,14 +20,20 @@ import { QueuedNotice } from "./talk/queued-notice.ts";
 import { monotonic } from "./api/rate-limit.ts";
 import type { RateLimit } from "./api/rate-limit.ts";
 import { MovedChats } from "./moved-chats.ts";
-import { isQuietAt } from "./outgoing/quiet-hours.ts";
-import type { QuietHours } from "./outgoing/quiet-hours.ts";
 import { createCommander } from "./outgoing/send.ts";
 import { Downloads } from "./incoming/downloads.ts";
 import type { DownloadsOptions } from "./incoming/downloads.ts";
 import type { FileLimits } from "./incoming/file-limits.ts";
 import { Gather } from "./incoming/gather.ts";
 import { takeIncoming } from "./incoming/take.ts";
+
+/** When phones stay quiet, in minutes since midnight. */
+export interface QuietHours {
+  readonly from_minute: number;
+  readonly to_minute: number;
+  /** Left out: that of the machine. */
+  readonly time_zone?: string;
+}
 
 export interface TelegramOptions {
   readonly token: string;
@@ -182,6 +188,18 @@ function openClient(options: TelegramOptions, moved: MovedChats): TelegramClient
     ...(quiet_hours === undefined ? {} : { isQuiet: () => isQuietAt(quiet_hours, clock()) }),
     ...(rate === undefined ? {} : { rate }),
   });
+}
+
+/** The end is no longer part of them. They may go past midnight. */
+export function isQuietAt({ from_minute, to_minute, time_zone }: QuietHours, now: number): boolean {
+  const options = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  const zone = time_zone === undefined ? {} : { timeZone: time_zone };
+  const [hour = 0, minute = 0] = new Intl.DateTimeFormat("en-GB", { ...options, ...zone })
+    .format(now)
+    .split(":")
+    .map(Number);
+  const at = hour * 60 + minute;
+  return from_minute < to_minute ? at >= from_minute && at < to_minute : at >= from_minute || at < to_minute;
 }
 
 const ASK_MS = 5000;

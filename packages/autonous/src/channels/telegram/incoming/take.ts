@@ -9,7 +9,7 @@ import type { Gather } from "./gather.ts";
 import type { Incoming, Pressed, Written } from "./read-update.ts";
 import { tellUndelivered } from "../outgoing/undelivered.ts";
 import { showPlain } from "../outgoing/show.ts";
-import { wordsOf } from "./task-text.ts";
+import { wordsOf } from "./task-words.ts";
 
 export interface TakeParts extends CommandParts {
   readonly store: Store;

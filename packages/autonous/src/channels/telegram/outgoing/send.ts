@@ -3,7 +3,7 @@ import { NotSent } from "../../../queue/commander.ts";
 import { stoppedBy } from "../../../store/queue/stop-task.ts";
 import type { Outgoing, ShownMessage } from "../../../store/store.ts";
 import { fileMs } from "../api/client.ts";
-import { TelegramFailure } from "../api/failure.ts";
+import { TelegramFailure } from "../api/telegram-failure.ts";
 import { addressOf } from "../address.ts";
 import { answeredTask } from "./answered-task.ts";
 import { asItIs, markdownRich } from "./rich-markdown.ts";

@@ -3,7 +3,7 @@ import { stoppedError } from "../../../store/queue/stop-task.ts";
 import { isOver } from "../../../store/queue/task-states.ts";
 import type { TaskState } from "../../../store/queue/task-states.ts";
 import { personOf } from "../address.ts";
-import { wordsForPeople } from "../incoming/task-text.ts";
+import { wordsForPeople } from "../incoming/task-words.ts";
 import { cut, oneLine } from "./short-text.ts";
 
 const TEXT_LENGTH = 60;
