@@ -101,7 +101,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
   await names.load();
   const nameOf = (person: string): string => names.nameOf(person);
   const { questions, progress, queued, undos } = openTalk(options, { ...common, nameOf });
-  const strangers = new Strangers({ store, client, access: allowed, clock, log });
+  const strangers = new Strangers({ store, client, access: allowed, clock, log, names });
   const { gather, downloads } = await openGather(options, common);
   const poller = new Poller({
     ...common,

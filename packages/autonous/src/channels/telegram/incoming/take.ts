@@ -31,6 +31,7 @@ export interface TakeParts extends CommandParts {
 /** Does what a message or a button asks for. When it returns, that is on record. Throws when the store does. */
 export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promise<void> {
   await parts.allowed.refresh();
+  if (parts.allowed.has(incoming.user)) await parts.names.note(incoming);
   if (incoming.kind === "pressed") {
     if (!parts.allowed.has(incoming.user) && !parts.strangers.mayAnswer()) return;
     if (!(await parts.strangers.press(incoming))) await parts.press(incoming);
@@ -38,7 +39,6 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
   }
   const { allowed, gather } = parts;
   const external_id = `${parts.bot_id}:${incoming.update_id}`;
-  if (allowed.has(incoming.user)) await parts.names.note(incoming);
   if (allowed.has(incoming.user) && (await gather.join(incoming, external_id))) return;
   if (incoming.isUnaddressed === true) return;
   if (!allowed.has(incoming.user)) return await parts.strangers.meet(incoming);
