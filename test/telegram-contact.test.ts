@@ -60,7 +60,7 @@ test("a person pairs while the service runs, is listed, gives tasks, and is remo
   expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^7 +Eve \(@eve\) +allowed +owner/m) });
   expect(await command(place, ["remove", "7"])).toMatchObject({
     code: 0,
-    stderr: '"Eve" (@eve, id 7) has no access any more\n',
+    stderr: '"Eve" (@eve, id 7) no longer has access\n',
   });
   telegram.say({ user: EVE, text: "/ls ." });
   await telegram.until(() => telegram.unconfirmed === 0, "all to be read");

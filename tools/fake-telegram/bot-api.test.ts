@@ -258,6 +258,7 @@ test("who blocked the bot gets nothing", async () => {
     status: 403,
     description: "Forbidden: bot was blocked by the user",
   });
+  expect(() => telegram.say({ text: "hello?" })).toThrow(/the person has blocked the bot/);
   telegram.unblock(42);
   expect(await call(telegram, "sendMessage", { chat_id: 42, text: "x" })).toMatchObject({ ok: true });
   expect(await updates(telegram)).toMatchObject([

@@ -92,6 +92,7 @@ test("a bot that was put out of a group is told so, and may be taken in again", 
     status: 403,
     description: "Forbidden: bot was kicked from the supergroup chat",
   });
+  expect(() => telegram.say({ chat: SUPERGROUP, text: "/x" })).toThrow(/the bot was removed/);
   telegram.invite({ chat: SUPERGROUP, user: 7 });
   expect(await call(telegram, "sendMessage", { chat_id: SUPERGROUP, text: "x" })).toMatchObject({ ok: true });
   expect(await updates(telegram)).toMatchObject([

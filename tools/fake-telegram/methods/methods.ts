@@ -1,4 +1,5 @@
 /** The methods of the Bot API that are there, each with what it refuses. */
+import { fileOnWire } from "../media/files.ts";
 import { isTrue, numberOf, objectOf, textOf } from "../parameters.ts";
 import { badRequest, Refusal } from "../refusal.ts";
 import { botOnWire, chatOnWire } from "../wire.ts";
@@ -11,7 +12,6 @@ import {
   editMessageReplyMarkup,
   editMessageText,
 } from "./editing.ts";
-import { getFile } from "./files.ts";
 import { sendChatAction, sendDocument, sendMediaGroup, sendMessage, sendPhoto } from "./sending.ts";
 
 /** What a bot may send as a file through the servers of Telegram itself. */
@@ -109,4 +109,23 @@ function setMyCommands({ world, parameters }: Asking): boolean {
     return { command: command.replace(/^\//, ""), description };
   });
   return true;
+}
+
+/** What Telegram's own servers give to bots. */
+const MAX_DOWNLOAD_BYTES = 20 * 1024 * 1024;
+
+/** Where a bot may fetch a file that was sent. */
+function getFile({ world, parameters, link_ms }: Asking): object {
+  const file_id = textOf(parameters, "file_id");
+  if (file_id === "") throw badRequest("file_id not specified");
+  const media = world.files.byId.get(file_id);
+  if (media === undefined)
+    throw badRequest(
+      /^[\w-]{20,}$/.test(file_id) ? "wrong file_id or the file is temporarily unavailable" : "invalid file_id",
+    );
+  const file = [media.file, ...media.sizes.map((size) => size.file)].find((each) => each.file_id === file_id);
+  if (file === undefined) throw new Error(`No size of the photo has the file_id ${file_id}`);
+  if (file.file_size > MAX_DOWNLOAD_BYTES) throw badRequest("file is too big");
+  world.files.links.set(file.path, { file, until_ms: world.now() + link_ms });
+  return { ...fileOnWire(file), file_path: file.path };
 }

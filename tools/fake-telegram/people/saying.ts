@@ -126,6 +126,10 @@ function put(world: World, where: Where, words: Words, tell: Tell): ChatMessage 
   const place = enter(world, chat ?? person.id);
   if (place.migrated_to !== undefined)
     throw new Error(`Cannot say it in chat ${place.id}: it became supergroup ${place.migrated_to}`);
+  if (world.blocked.has(place.id))
+    throw new Error(
+      `Cannot say it in chat ${place.id}: ${place.type === "private" ? "the person has blocked the bot; unblock it first" : "the bot was removed; invite it first"}`,
+    );
   if (thread !== undefined && !place.topics.has(thread))
     throw new Error(`Cannot say it in topic ${thread} of chat ${place.id}: it is not there`);
   const message = post(world, place, {

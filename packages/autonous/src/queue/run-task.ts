@@ -108,7 +108,7 @@ async function askAgent(lease: Lease, options: Asking): Promise<AgentOutcome> {
       onState: (state) => store.inbox.setState(lease, state),
       clock,
     });
-    return outcome.outcome === "cancelled" ? { ...outcome, answer: await stoppedWords(lease, runtime) } : outcome;
+    return outcome.outcome === "cancelled" ? { ...outcome, answer: await changedWords(lease, runtime) } : outcome;
   } finally {
     tails.close();
     await runtime.close();
@@ -121,13 +121,13 @@ const UNDO_HINTS: Readonly<Record<string, (task: Task) => string>> = {
 };
 const MOST_NAMED = 5;
 
-/** The reply to the person who stopped a task. */
-async function stoppedWords({ task }: Lease, runtime: Runtime): Promise<string> {
+/** What a task that was stopped has changed. */
+async function changedWords({ task }: Lease, runtime: Runtime): Promise<string> {
   const changes = await runtime.changes();
-  if (changes.length === 0) return "Stopped. No files changed.";
+  if (changes.length === 0) return "No files changed.";
   const names = changes.slice(0, MOST_NAMED).map(({ path }) => makeVisible(path));
   const more = changes.length > MOST_NAMED ? ` and ${changes.length - MOST_NAMED} more` : "";
-  return `Stopped. Changed files: ${names.join(", ")}${more}.${UNDO_HINTS[task.source]?.(task) ?? ""}`;
+  return `Changed files: ${names.join(", ")}${more}.${UNDO_HINTS[task.source]?.(task) ?? ""}`;
 }
 
 function agentLimits({ max_attempts: _attempts, retry_base_ms: _base, ...limits }: TaskLimits): AgentLimits {

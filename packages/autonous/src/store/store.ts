@@ -136,7 +136,9 @@ interface Closing {
 export type Finish = Closing &
   (
     | { readonly outcome: "done"; readonly reply: string }
-    | { readonly outcome: "failed" | "dead" | "cancelled"; readonly error: string; readonly reply?: string }
+    | { readonly outcome: "failed" | "dead"; readonly error: string; readonly reply?: string }
+    /** The reply says what it changed; who stopped it is put before. */
+    | { readonly outcome: "cancelled"; readonly error: string; readonly reply?: string }
     /** Waits for a person, without a worker. Its lane waits too. */
     | { readonly outcome: "parked" }
     | { readonly outcome: "retry"; readonly error: string; readonly retry_at: number }

@@ -4,11 +4,12 @@ import type { Commander } from "../../queue/commander.ts";
 import type { OutputFeed } from "../../queue/output-feed.ts";
 import type { Store } from "../../store/store.ts";
 import { Access } from "./access/allowed-users.ts";
+import { PeopleNames } from "./access/people-names.ts";
 import { Strangers } from "./access/strangers.ts";
 import { TelegramClient } from "./api/client.ts";
-import { TelegramFailure } from "./api/failure.ts";
+import { TelegramFailure } from "./api/telegram-failure.ts";
 import type { GroupMode } from "./incoming/addressing.ts";
-import { followEvents } from "./follow.ts";
+import { followEvents } from "./follow-events.ts";
 import { Poller } from "./incoming/poll.ts";
 import { Progress } from "./talk/progress.ts";
 import { Questions } from "./talk/questions.ts";
@@ -19,14 +20,20 @@ import { QueuedNotice } from "./talk/queued-notice.ts";
 import { monotonic } from "./api/rate-limit.ts";
 import type { RateLimit } from "./api/rate-limit.ts";
 import { MovedChats } from "./moved-chats.ts";
-import { isQuietAt } from "./outgoing/quiet-hours.ts";
-import type { QuietHours } from "./outgoing/quiet-hours.ts";
 import { createCommander } from "./outgoing/send.ts";
 import { Downloads } from "./incoming/downloads.ts";
 import type { DownloadsOptions } from "./incoming/downloads.ts";
 import type { FileLimits } from "./incoming/file-limits.ts";
 import { Gather } from "./incoming/gather.ts";
 import { takeIncoming } from "./incoming/take.ts";
+
+/** When phones stay quiet, in minutes since midnight. */
+export interface QuietHours {
+  readonly from_minute: number;
+  readonly to_minute: number;
+  /** Left out: that of the machine. */
+  readonly time_zone?: string;
+}
 
 export interface TelegramOptions {
   readonly token: string;
@@ -90,8 +97,11 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
   await allowed.refresh();
   if (allowed.size === 0) log("No one has access to the bot yet. Let someone in: autonous telegram pair");
   const common = { store, client, allowed, clock, onTask };
-  const { questions, progress, queued, undos } = openTalk(options, common);
-  const strangers = new Strangers({ store, client, access: allowed, clock, log });
+  const names = new PeopleNames(store);
+  await names.load();
+  const nameOf = (person: string): string => names.nameOf(person);
+  const { questions, progress, queued, undos } = openTalk(options, { ...common, nameOf });
+  const strangers = new Strangers({ store, client, access: allowed, clock, log, names });
   const { gather, downloads } = await openGather(options, common);
   const poller = new Poller({
     ...common,
@@ -111,6 +121,8 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
         listTools,
         isDirect: options.isDirect,
         groups: options.groups,
+        names,
+        nameOf,
         activityIn: (lane) => progress.activityIn(lane),
         onQueued: (written) => queued.note(written),
         previewUndo: (written, rest) => undos.preview(written, rest),
@@ -124,7 +136,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
     followEvents(stopped.signal, { store, bell, progress, questions, queued, log }),
   ];
   return {
-    commander: createCommander({ store, client, moved, questions, redact, state_dir: options.state_dir }),
+    commander: createCommander({ store, client, moved, questions, redact, nameOf, state_dir: options.state_dir }),
     async close() {
       stopped.abort();
       bell.ring();
@@ -151,7 +163,10 @@ async function openGather(
 }
 
 /** What is said beside answers: questions, how far tasks are, how many wait. */
-function openTalk({ store, bell, outputs, readChanges }: TelegramOptions, common: Omit<QuestionParts, "onAnswer">) {
+function openTalk(
+  { store, bell, outputs, readChanges }: TelegramOptions,
+  common: Omit<QuestionParts, "onAnswer"> & Pick<UndoParts, "nameOf">,
+) {
   const { client } = common;
   const progress = new Progress({ store, client, clock: monotonic });
   outputs.listen((output) => progress.print(output));
@@ -173,6 +188,18 @@ function openClient(options: TelegramOptions, moved: MovedChats): TelegramClient
     ...(quiet_hours === undefined ? {} : { isQuiet: () => isQuietAt(quiet_hours, clock()) }),
     ...(rate === undefined ? {} : { rate }),
   });
+}
+
+/** The end is no longer part of them. They may go past midnight. */
+export function isQuietAt({ from_minute, to_minute, time_zone }: QuietHours, now: number): boolean {
+  const options = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  const zone = time_zone === undefined ? {} : { timeZone: time_zone };
+  const [hour = 0, minute = 0] = new Intl.DateTimeFormat("en-GB", { ...options, ...zone })
+    .format(now)
+    .split(":")
+    .map(Number);
+  const at = hour * 60 + minute;
+  return from_minute < to_minute ? at >= from_minute && at < to_minute : at >= from_minute || at < to_minute;
 }
 
 const ASK_MS = 5000;

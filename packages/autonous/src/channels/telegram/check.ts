@@ -2,7 +2,7 @@ import { openStore } from "../../store/open-store.ts";
 import { StoreError } from "../../store/store-error.ts";
 import { Access } from "./access/allowed-users.ts";
 import { TelegramClient } from "./api/client.ts";
-import { TelegramFailure } from "./api/failure.ts";
+import { TelegramFailure } from "./api/telegram-failure.ts";
 import { askForBot, BadToken } from "./channel.ts";
 import { readWebhook, webhookProblem } from "./webhook.ts";
 

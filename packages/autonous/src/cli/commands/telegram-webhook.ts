@@ -1,5 +1,5 @@
 import { BadToken } from "../../channels/telegram/channel.ts";
-import { TelegramFailure } from "../../channels/telegram/api/failure.ts";
+import { TelegramFailure } from "../../channels/telegram/api/telegram-failure.ts";
 import type { TelegramClient } from "../../channels/telegram/api/client.ts";
 import { readWebhook } from "../../channels/telegram/webhook.ts";
 import { UsageError } from "../command.ts";

@@ -19,7 +19,7 @@ import {
 } from "./lanes.ts";
 import type { Finish, Inbox, Ingested, Lease, Message, Task, LeaseKey } from "../store.ts";
 import type { WorkingState } from "./task-states.ts";
-import { endStopped, stoppedReply, STOPPED } from "./stop-task.ts";
+import { endStopped, stoppedReply } from "./stop-task.ts";
 import { dueAt, findTask, headOf } from "./find-task.ts";
 import { KNOWN } from "./revisions.ts";
 import { parkTask, waitsForAnswer } from "./waiting.ts";
@@ -126,14 +126,16 @@ async function finish(
   if (end.events !== undefined) await appendEvents(queries, { run_id: task.run_id, drafts: end.events });
   // A stop request wins over any other outcome.
   if (task.cancel_by !== null) {
-    await endStopped(queries, task, { by: task.cancel_by, reply: stoppedReply(end), token: lease.token, now });
+    await endStopped(queries, task, { by: task.cancel_by, reply: stoppedReply(task, end), token: lease.token, now });
   } else if (end.outcome === "parked") {
     await parkTask(queries, task, now);
   } else if (end.outcome === "retry") {
     await putBack(queries, task, { error: end.error, retry_at: end.retry_at, now });
   } else {
     const error = end.outcome === "done" ? null : end.error;
-    await endTask(queries, task, { outcome: end.outcome, error, reply: end.reply, token: lease.token, now });
+    const isToldChanges = end.outcome === "cancelled" && end.reply !== undefined;
+    const reply = isToldChanges ? stoppedReply(task, end) : end.reply;
+    await endTask(queries, task, { outcome: end.outcome, error, reply, token: lease.token, now });
   }
   if (end.outcome !== "parked" || task.cancel_by !== null) {
     const head = await headOf(queries, lease.lane);
@@ -184,7 +186,8 @@ async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise
     }
     if (head.cancel_by !== null) {
       // Its worker was lost before it could end the task; the person was told only that it is being stopped.
-      await endStopped(queries, head, { by: head.cancel_by, reply: STOPPED, token: lane.token, now: taker.now });
+      const by = head.cancel_by;
+      await endStopped(queries, head, { by, reply: stoppedReply(head), token: lane.token, now: taker.now });
       continue;
     }
     if (await waitsForAnswer(queries, head)) {

@@ -59,12 +59,12 @@ for (const kind of STORE_KINDS) {
     // oxfmt-ignore
     const ENDS: readonly { readonly outcome: Finish["outcome"]; readonly end: Finish; readonly reply: string }[] = [
       { outcome: "done",      end: { outcome: "done", reply: "I did it" },                            reply: "The task finished before it could be stopped. Its answer:\n\nI did it" },
-      { outcome: "failed",    end: { outcome: "failed", error: "it broke", reply: "it broke" },       reply: "Stopped. Files may have changed. The task had failed: it broke" },
-      { outcome: "dead",      end: { outcome: "dead", error: "it broke", reply: "it broke" },         reply: "Stopped. Files may have changed. The task had failed: it broke" },
-      { outcome: "retry",     end: { outcome: "retry", error: "it broke", retry_at: START_MS },       reply: "Stopped. Files may have changed." },
-      { outcome: "parked",    end: { outcome: "parked" },                                             reply: "Stopped. Files may have changed." },
-      { outcome: "cancelled", end: { outcome: "cancelled", error: "Cancelled: it was stopped" },      reply: "Stopped. Files may have changed." },
-      { outcome: "cancelled", end: { outcome: "cancelled", error: "x", reply: "Stopped. No files changed." }, reply: "Stopped. No files changed." },
+      { outcome: "failed",    end: { outcome: "failed", error: "it broke", reply: "it broke" },       reply: "Stopped by ada. Files may have changed. The task had failed: it broke" },
+      { outcome: "dead",      end: { outcome: "dead", error: "it broke", reply: "it broke" },         reply: "Stopped by ada. Files may have changed. The task had failed: it broke" },
+      { outcome: "retry",     end: { outcome: "retry", error: "it broke", retry_at: START_MS },       reply: "Stopped by ada. Files may have changed." },
+      { outcome: "parked",    end: { outcome: "parked" },                                             reply: "Stopped by ada. Files may have changed." },
+      { outcome: "cancelled", end: { outcome: "cancelled", error: "Cancelled: it was stopped" },      reply: "Stopped by ada. Files may have changed." },
+      { outcome: "cancelled", end: { outcome: "cancelled", error: "x", reply: "No files changed." }, reply: "Stopped by ada. No files changed." },
     ];
 
     test.each(ENDS)(
@@ -95,6 +95,17 @@ for (const kind of STORE_KINDS) {
       },
     );
 
+    test("the reply of a running task does not name the sender who stopped it", async () => {
+      const { store } = await scratch();
+      await store.inbox.ingest({ source: "telegram", lane: "telegram:7", text: "x", user: "7", external_id: "1" });
+      const [lease] = await store.inbox.claim("w", 1);
+      if (lease === undefined) throw new Error("The task was not claimed");
+      const { task_id } = lease.task;
+      await store.tasks.cancel(task_id, "telegram:7");
+      await store.inbox.finish(lease, { outcome: "cancelled", error: "x", reply: "No files changed." });
+      expect(await store.tasks.get(task_id)).toMatchObject({ reply: "Stopped. No files changed." });
+    });
+
     test("the reply of a waiting task names who stopped it, unless it was the sender", async () => {
       const { store } = await scratch();
       const message = { source: "telegram", lane: "telegram:7", text: "x", user: "7" };
@@ -116,7 +127,7 @@ for (const kind of STORE_KINDS) {
       expect(await store.inbox.claim("w2", 1)).toEqual([]);
       expect(await store.tasks.get(lease.task.task_id)).toMatchObject({
         task: { state: "cancelled" },
-        reply: "Stopped. Files may have changed.",
+        reply: "Stopped by ada. Files may have changed.",
       });
       expect(await lastEvent(store, lease.task.task_id)).toMatchObject({
         type: "task.cancelled",

@@ -28,7 +28,7 @@ export async function cancelTask(queries: Queries, { task_id, by, now }: Asked):
     return { outcome: "stopping", task: await again(queries, task) };
   const first = await headOf(queries, task.lane);
   const who = task.cancel_by ?? by;
-  const reply = isGiver(task, who) ? undefined : `Stopped by ${who}.`; // the sender sees the answer to the command
+  const reply = isGiver(task, who) ? undefined : stoppedBy(who); // the sender sees the answer to the command
   await endStopped(queries, task, { by: who, reply, now });
   if (first?.task_id === task_id && !(await isHeld(queries, task.lane))) {
     const head = await headOf(queries, task.lane);
@@ -37,19 +37,33 @@ export async function cancelTask(queries: Queries, { task_id, by, now }: Asked):
   return { outcome: "done", task: await again(queries, task) };
 }
 
-function isGiver({ source, user }: Task, by: string): boolean {
+function isGiver({ source, user }: Pick<Task, "source" | "user">, by: string): boolean {
   return user !== null && by === `${source}:${user}`;
 }
 
-/** The reply if no worker could list the changed files. */
-export const STOPPED = "Stopped. Files may have changed.";
+/** The beginning of the reply to a task that another person stopped. */
+export function stoppedBy(by: string): string {
+  return `Stopped by ${by}.`;
+}
 
-/** The reply if a task ended before the stop took effect: keeps its answer or error. */
-export function stoppedReply(end: Finish): string {
-  if (end.outcome === "done") return `The task finished before it could be stopped. Its answer:\n\n${end.reply}`;
-  if (end.outcome === "cancelled") return end.reply ?? STOPPED;
-  if (end.outcome === "failed" || end.outcome === "dead") return `${STOPPED} The task had failed: ${end.error}`;
-  return STOPPED;
+/** The error of a task that was stopped. */
+export function stoppedError(by: string): string {
+  return `stopped by ${by}`;
+}
+
+/** Before the answer of a task that finished first. */
+export const FINISHED_FIRST = "The task finished before it could be stopped. Its answer:\n\n";
+/** If no worker could list the changed files. */
+const UNKNOWN_CHANGES = "Files may have changed.";
+
+/** The reply to a task that was stopped while a worker had it: by whom, and how it ended. Keeps its answer or error. */
+export function stoppedReply(task: Pick<Task, "source" | "user" | "cancel_by">, end?: Finish): string {
+  if (end?.outcome === "done") return `${FINISHED_FIRST}${end.reply}`;
+  const { cancel_by: by } = task;
+  const head = by === null || isGiver(task, by) ? "Stopped." : stoppedBy(by);
+  if (end?.outcome === "cancelled") return `${head} ${end.reply ?? UNKNOWN_CHANGES}`;
+  const failure = end?.outcome === "failed" || end?.outcome === "dead" ? ` The task had failed: ${end.error}` : "";
+  return `${head} ${UNKNOWN_CHANGES}${failure}`;
 }
 
 /** Ends a task that was asked to stop and that no worker resumes. Withdraws its open approval requests. */
@@ -59,7 +73,7 @@ export async function endStopped(
   { by, now, ...said }: { readonly by: string; readonly now: number } & Pick<Ending, "reply" | "token">,
 ): Promise<void> {
   await withdrawAll(queries, task.run_id, now);
-  await endTask(queries, task, { outcome: "cancelled", error: `stopped by ${by}`, details: { by }, now, ...said });
+  await endTask(queries, task, { outcome: "cancelled", error: stoppedError(by), details: { by }, now, ...said });
 }
 
 const FORGOTTEN = "select forgotten_at from inbox where task_id = ?";

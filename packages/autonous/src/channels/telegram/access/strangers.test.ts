@@ -40,6 +40,7 @@ for (const { button, state, event, words } of ANSWERS) {
       "the edit",
     );
     expect(edited.buttons).toEqual([]);
+    expect(edited.text).toContain(`(decided by "Person ${ADA}" (id ${ADA}))`);
     expect((await readBook(store)).contacts).toMatchObject([{ user: 7, state, by: `telegram:${ADA}`, via: "button" }]);
     const recorded = (await store.events.read({ limit: 100 })).find(({ event: { type } }) => type === event);
     expect(recorded?.event.payload).toMatchObject({ user: "7", by: `telegram:${ADA}`, via: "button" });

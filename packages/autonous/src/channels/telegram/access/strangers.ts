@@ -19,6 +19,7 @@ import {
 import type { Asked } from "./owner-question.ts";
 import { CODE_MINUTES, codeIn, redeemCode } from "./pairing.ts";
 import type { Redeemed } from "./pairing.ts";
+import type { PeopleNames } from "./people-names.ts";
 
 export interface StrangerParts {
   readonly store: Store;
@@ -26,6 +27,8 @@ export interface StrangerParts {
   readonly access: Access;
   readonly clock: () => number;
   readonly log: (line: string) => void;
+  /** What people with access call themselves. */
+  readonly names: PeopleNames;
 }
 
 const ANSWERS_PER_MINUTE = 10;
@@ -180,7 +183,9 @@ export class Strangers {
   async #nameOf(by = ""): Promise<string> {
     const { contacts } = await readBook(this.#parts.store);
     const contact = contacts.find(({ user }) => personOf(user) === by);
-    return contact === undefined ? by : describePerson(contact);
+    if (contact !== undefined) return describePerson(contact);
+    const name = this.#parts.names.nameOf(by);
+    return name === by ? by : describePerson({ user: Number(by.split(":")[1]), name });
   }
 
   /** Each once per hour. */

@@ -5,7 +5,7 @@ import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 import { fileMs, TelegramClient } from "./client.ts";
-import { TelegramFailure } from "./failure.ts";
+import { TelegramFailure } from "./telegram-failure.ts";
 
 const HOUR = 3_600_000;
 

@@ -1,6 +1,6 @@
 import { Api } from "grammy";
 import type { MovedChats } from "../moved-chats.ts";
-import { busyMs, failureOf, TelegramFailure } from "./failure.ts";
+import { busyMs, failureOf, TelegramFailure } from "./telegram-failure.ts";
 import { nodeFetch } from "./fetch.ts";
 import { monotonic, RateLimit } from "./rate-limit.ts";
 import { pauseUntilAborted } from "@autonous/runtime/internal";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { TelegramClient } from "./client.ts";
 import { downloadFile, NoSuchFileError, ShortFileError, TooLargeError } from "./download.ts";
-import { TelegramFailure } from "./failure.ts";
+import { TelegramFailure } from "./telegram-failure.ts";
 
 /** Servers that do what Telegram's own never would. */
 

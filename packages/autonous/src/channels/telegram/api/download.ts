@@ -1,7 +1,7 @@
 import { HttpError } from "grammy";
 import type { TelegramClient } from "./client.ts";
 import { fileMs } from "./client.ts";
-import { TelegramFailure } from "./failure.ts";
+import { TelegramFailure } from "./telegram-failure.ts";
 import { openFetch } from "./open-fetch.ts";
 
 export interface DownloadOptions {

@@ -4,7 +4,7 @@ import type { ReceivedFile } from "../../../received/received-files.ts";
 import type { Store, Task } from "../../../store/store.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { downloadFile, NoSuchFileError, ShortFileError, TooLargeError } from "../api/download.ts";
-import { TelegramFailure } from "../api/failure.ts";
+import { TelegramFailure } from "../api/telegram-failure.ts";
 import { HOLD_MS, tooLarge } from "./file-limits.ts";
 import type { FileLimits } from "./file-limits.ts";
 import { pauseUntilAborted } from "@autonous/runtime/internal";

@@ -10,8 +10,8 @@ import { fileProblem, HOLD_MS } from "./file-limits.ts";
 import type { FileLimits } from "./file-limits.ts";
 import type { SentFile } from "./media.ts";
 import type { Written } from "./read-update.ts";
-import { joinWords } from "./task-text.ts";
-import type { TaskWords } from "./task-text.ts";
+import { joinWords } from "./task-words.ts";
+import type { TaskWords } from "./task-words.ts";
 
 export interface GatherOptions {
   readonly store: Store;

@@ -7,7 +7,7 @@ import { BOT_NAME } from "../access/access-book.ts";
 import type { Access } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { MENU } from "../talk/commands.ts";
-import { TelegramFailure } from "../api/failure.ts";
+import { TelegramFailure } from "../api/telegram-failure.ts";
 import { readUpdate, WANTED_UPDATES } from "./read-update.ts";
 import type { Incoming } from "./read-update.ts";
 import { showPlain } from "../outgoing/show.ts";

@@ -52,6 +52,8 @@ export interface Pressed {
   readonly update_id: number;
   readonly query_id: string;
   readonly user: number;
+  /** The name that they gave themselves: data. Redacted. */
+  readonly name?: string;
   readonly data: string;
   /** The message that carries the button. Undefined where Telegram does not say. */
   readonly on?: ButtonMessage;
@@ -74,11 +76,13 @@ export function readUpdate(update: Update, options: ReadOptions): Incoming | und
   if (message !== undefined) return readMessage(update_id, message, options);
   if (callback_query?.data === undefined) return undefined;
   const { id, from, data, message: on } = callback_query;
+  const { redact } = options;
   return {
     kind: "pressed",
     update_id,
     query_id: id,
     user: from.id,
+    name: nameOf(from, redact),
     data,
     ...(on === undefined ? {} : { on: { ...addressOfMessage(on), message_id: on.message_id } }),
   };
@@ -137,14 +141,16 @@ function clean(text: string): string {
 const LONGEST_NAME = 100;
 
 /** Names are what people call themselves; a username has only letters, digits and "_". */
-function namesOf(
-  { first_name, last_name = "", username }: User,
-  redact: (text: string) => string,
-): Pick<Written, "name" | "username"> {
-  const name = redact(clean(`${first_name} ${last_name}`))
+function namesOf(user: User, redact: (text: string) => string): Pick<Written, "name" | "username"> {
+  const { username } = user;
+  const isHandle = username !== undefined && /^\w{1,64}$/.test(username);
+  return { name: nameOf(user, redact), ...(isHandle ? { username } : {}) };
+}
+
+function nameOf({ first_name, last_name = "" }: User, redact: (text: string) => string): string {
+  return redact(clean(`${first_name} ${last_name}`))
     .slice(0, LONGEST_NAME)
     .toWellFormed();
-  return { name, ...(username !== undefined && /^\w{1,64}$/.test(username) ? { username } : {}) };
 }
 
 /** A reply in a group without topics has a thread, too: only a message that is in a topic is answered in one. */

@@ -1,5 +1,6 @@
 import type { Store } from "../../../store/store.ts";
 import type { Access } from "../access/allowed-users.ts";
+import type { PeopleNames } from "../access/people-names.ts";
 import type { Strangers } from "../access/strangers.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { runCommand } from "../talk/commands.ts";
@@ -8,7 +9,7 @@ import type { Gather } from "./gather.ts";
 import type { Incoming, Pressed, Written } from "./read-update.ts";
 import { tellUndelivered } from "../outgoing/undelivered.ts";
 import { showPlain } from "../outgoing/show.ts";
-import { wordsOf } from "./task-text.ts";
+import { wordsOf } from "./task-words.ts";
 
 export interface TakeParts extends CommandParts {
   readonly store: Store;
@@ -17,6 +18,7 @@ export interface TakeParts extends CommandParts {
   readonly bot_id: number;
   readonly allowed: Access;
   readonly strangers: Strangers;
+  readonly names: PeopleNames;
   /** Puts messages into the queue, those that belong together as one. */
   readonly gather: Gather;
   readonly press: (pressed: Pressed) => Promise<void>;
@@ -29,6 +31,7 @@ export interface TakeParts extends CommandParts {
 /** Does what a message or a button asks for. When it returns, that is on record. Throws when the store does. */
 export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promise<void> {
   await parts.allowed.refresh();
+  if (parts.allowed.has(incoming.user)) await parts.names.note(incoming);
   if (incoming.kind === "pressed") {
     if (!parts.allowed.has(incoming.user) && !parts.strangers.mayAnswer()) return;
     if (!(await parts.strangers.press(incoming))) await parts.press(incoming);

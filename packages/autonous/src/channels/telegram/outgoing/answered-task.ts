@@ -1,4 +1,5 @@
 import type { OutboxRow, Store } from "../../../store/store.ts";
+import { FINISHED_FIRST } from "../../../store/queue/stop-task.ts";
 import { originOf } from "../origin.ts";
 
 /** What has to be known of a task to send what came of it. */
@@ -9,21 +10,29 @@ export interface AnsweredTask {
   readonly isMarkdown: boolean;
   /** There is no model: what it says was typed by the person. */
   readonly isDirect: boolean;
+  /** Who stopped it, as recorded. */
+  readonly stopped_by?: string;
 }
 
 /** The reply that became the answer is among the last events of a task. */
 const LAST_EVENTS = 50;
 
 /** `movedAt`: when the chat got another number, and its messages with it. */
-export async function answeredTask(store: Store, { task_id }: OutboxRow, movedAt = 0): Promise<AnsweredTask> {
+export async function answeredTask(store: Store, { task_id, content }: OutboxRow, movedAt = 0): Promise<AnsweredTask> {
   const task = (await store.tasks.get(task_id))?.task;
   if (task === undefined) return { isMarkdown: false, isDirect: false };
   const message_id = task.created_at < movedAt ? undefined : originOf(task)?.message_id;
-  const isAnswer = task.state === "done" || task.state === "reply_sent";
+  const isLate = task.state === "cancelled" && content.kind === "text" && content.text.startsWith(FINISHED_FIRST);
+  const isAnswer = task.state === "done" || task.state === "reply_sent" || isLate;
   const provider = await lastProvider(store, task_id);
   const isDirect = provider === "direct";
   const isMarkdown = isAnswer && typeof provider === "string" && !isDirect;
-  return { isMarkdown, isDirect, ...(message_id === undefined ? {} : { message_id }) };
+  return {
+    isMarkdown,
+    isDirect,
+    ...(message_id === undefined ? {} : { message_id }),
+    ...(task.cancel_by === null ? {} : { stopped_by: task.cancel_by }),
+  };
 }
 
 async function lastProvider(store: Store, task_id: string): Promise<unknown> {

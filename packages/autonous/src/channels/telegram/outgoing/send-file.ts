@@ -7,7 +7,7 @@ import { NotSent } from "../../../queue/commander.ts";
 import type { Outgoing } from "../../../store/store.ts";
 import { inTopic } from "../address.ts";
 import type { TelegramClient } from "../api/client.ts";
-import { TelegramFailure } from "../api/failure.ts";
+import { TelegramFailure } from "../api/telegram-failure.ts";
 import { asItIs, markdownRich } from "./rich-markdown.ts";
 import { joinRich, plainText, redactRich } from "./rich-text.ts";
 import type { RichText } from "./rich-text.ts";

@@ -1,8 +1,9 @@
 import type { Commander } from "../../../queue/commander.ts";
 import { NotSent } from "../../../queue/commander.ts";
+import { stoppedBy } from "../../../store/queue/stop-task.ts";
 import type { Outgoing, ShownMessage } from "../../../store/store.ts";
 import { fileMs } from "../api/client.ts";
-import { TelegramFailure } from "../api/failure.ts";
+import { TelegramFailure } from "../api/telegram-failure.ts";
 import { addressOf } from "../address.ts";
 import { answeredTask } from "./answered-task.ts";
 import { asItIs, markdownRich } from "./rich-markdown.ts";
@@ -83,8 +84,14 @@ async function sendText(sending: Sending<Extract<Outgoing, { kind: "text" }>>): 
   const { content, task, parts } = sending;
   const answer = { ...sending, isReply: true };
   if (content.text.length > MOST_TEXT) return await sendAsFile(answer, content.text);
-  const rich = (task.isMarkdown ? markdownRich : asItIs)(content.text);
+  const rich = (task.isMarkdown ? markdownRich : asItIs)(withName(content.text, sending));
   return await sendParts(splitText(redactRich(rich, parts.redact)), answer);
+}
+
+/** The record says by id who stopped a task; the chat knows the name. */
+function withName(text: string, { task: { stopped_by: by }, parts: { nameOf } }: Sending): string {
+  if (by === undefined || nameOf === undefined || !text.startsWith(stoppedBy(by))) return text;
+  return `${stoppedBy(nameOf(by))}${text.slice(stoppedBy(by).length)}`;
 }
 
 /** In a group several people may have asked; in private it is plain whose task it is about. */

@@ -15,6 +15,8 @@ export interface SendParts {
   readonly questions: Questions;
   readonly moved?: Pick<MovedChats, "movedAt">;
   readonly redact: (text: string) => string;
+  /** What the chat calls a person of the record. */
+  readonly nameOf?: (person: string) => string;
   /** The files that are sent lie in the runs' folders. */
   readonly state_dir: string;
   /** How long a file of this size may take. */

@@ -118,6 +118,69 @@ test("/stop and /cancel stop the running task, then the next; by its name any of
   expect((await place.store.tasks.get(second?.task_id ?? ""))?.task.cancel_by).toBe("telegram:42");
 });
 
+test("who stopped a task is named by name where the chat knows it, and by id in the record", async () => {
+  const place = await scratchPlace();
+  await place.open({ allowed_users: [42, 8] });
+  const { telegram, store } = place;
+  const inGroup = async (from: object & { readonly id: number }, text: string): Promise<string> => {
+    telegram.say({ user: from, chat: -5, text });
+    const { message_id } = telegram.messages(-5).at(-1) ?? { message_id: 0 };
+    const isNext = (message: { readonly message_id: number }): boolean => message.message_id > message_id;
+    return (await telegram.until(() => telegram.answers(-5).find(isNext), text)).text;
+  };
+  const [ada, bob] = [
+    { id: 42, first_name: "Ada" },
+    { id: 8, first_name: "Bob\u202e" },
+  ];
+  telegram.say({ user: ada, chat: -5, text: "@fake_bot waiting" });
+  await place.until(async () => (await place.tasks()).length === 1);
+  expect(await inGroup(bob, "/stop")).toMatch(/^Stopped: \w{6} · waiting$/);
+  await telegram.until(
+    () => telegram.answers(-5).find(({ text }) => text === "Stopped by Bob\\u{202e}."),
+    "the remark",
+  );
+
+  telegram.say({ user: ada, chat: -5, text: "@fake_bot running" });
+  const lease = await place.claim();
+  expect(await inGroup(bob, "/stop")).toMatch(/^Stopping: \w{6} · running$/);
+  await store.inbox.finish(lease, { outcome: "cancelled", error: "x", reply: "No files changed." });
+  place.bell.ring();
+  const said = "Stopped by Bob\\u{202e}. No files changed.";
+  await telegram.until(() => telegram.answers(-5).find(({ text }) => text === said), "how it ended");
+
+  telegram.say({ user: ada, chat: -5, text: "@fake_bot own" });
+  await place.until(async () => (await place.tasks()).length === 3);
+  expect(await inGroup(ada, "/stop")).toMatch(/^Stopped: \w{6} · own$/);
+  const [, , own] = await place.tasks();
+  expect((await inGroup(ada, "/tasks")).split("\n").map((line) => line.replace(/^.*?cancelled · /, ""))).toEqual([
+    "own (stopped by you)",
+    "running (stopped by Bob\\u{202e})",
+    "waiting (stopped by Bob\\u{202e})",
+  ]);
+  expect(own?.cancel_by).toBe("telegram:42");
+  expect((await place.tasks())[0]).toMatchObject({ cancel_by: "telegram:8", error: "stopped by telegram:8" });
+
+  const reopened = await scratchPlace();
+  await reopened.store.kv.set("telegram:names", "{damaged");
+  await reopened.open();
+  expect(await say(reopened, "/status")).toBe("No task is running or queued.");
+});
+
+test("the answer of a task that finished before it could be stopped is shown formatted", async () => {
+  const place = await withTasks("explain");
+  const { telegram, store } = place;
+  const lease = await place.claim();
+  const { task_id, run_id, trace_id } = lease.task;
+  expect(await say(place, "/stop")).toMatch(/^Stopping/);
+  const said = { task_id, run_id, trace_id, parent_id: null, ts: new Date().toISOString() };
+  const events = [{ ...said, event_id: "evt_1", type: "model.completed", payload: { provider: "anthropic" } } as const];
+  await store.inbox.finish(lease, { outcome: "done", reply: "It is **done**", events });
+  place.bell.ring();
+  const answer = await telegram.until(() => telegram.answers().find(({ text }) => text.includes("Its answer")), "it");
+  expect(answer.text).toBe("The task finished before it could be stopped. Its answer:\n\nIt is done");
+  expect(answer.entities.map(({ type }) => type)).toEqual(["bold"]);
+});
+
 test("a task of another chat cannot be stopped from here", async () => {
   const place = await scratchPlace();
   await place.open();
@@ -153,6 +216,7 @@ test("commands that come again after a crash do not reach the tasks behind", asy
     groups: "addressed" as const,
     previewUndo: () => Promise.resolve(undefined),
     activityIn: () => undefined,
+    nameOf: (person: string) => person,
   };
   const written = {
     kind: "written",

@@ -11,6 +11,7 @@ import { showPlain } from "../outgoing/show.ts";
 import { chosenTask, MOST_COUNTED, noSuchTask, queuedIn, runningIn } from "./chosen-task.ts";
 import { oneLine } from "./short-text.ts";
 import { briefText, elapsedText, shortId, taskLine, taskTitle } from "./task-line.ts";
+import type { LineReader } from "./task-line.ts";
 
 export interface CommandParts {
   readonly store: Store;
@@ -29,6 +30,8 @@ export interface CommandParts {
   readonly previewUndo: (written: Written, rest: string) => Promise<string | undefined>;
   /** What the task of a chat does now, if it is known. */
   readonly activityIn: (lane: string) => string | undefined;
+  /** What the chat calls a person of the record. */
+  readonly nameOf: (person: string) => string;
 }
 
 interface Given {
@@ -94,8 +97,8 @@ async function status({ written, parts }: Given): Promise<string> {
   const count = waiting.length === MOST_COUNTED ? `${MOST_COUNTED} or more` : String(waiting.length);
   const lines = [
     ...(current === undefined
-      ? ["No task is running.", ...nextLines(waiting.at(-1), clock())]
-      : [taskLine(current, written.user)]),
+      ? ["No task is running.", ...nextLines(waiting.at(-1), { now: clock(), reader: readerOf(written, parts) })]
+      : [taskLine(current, readerOf(written, parts))]),
     ...(typeof current?.started_at !== "number" ? [] : [`Elapsed: ${elapsedText(clock() - current.started_at)}`]),
     ...(current?.state === "waiting_approval" ? [whoHasToAnswer(current, written)] : []),
     ...(current === undefined || current.cancel_by === null ? [] : ["It is being stopped."]),
@@ -105,10 +108,17 @@ async function status({ written, parts }: Given): Promise<string> {
   return lines.join("\n");
 }
 
+function readerOf({ user }: Written, { nameOf }: CommandParts): LineReader {
+  return { user, nameOf };
+}
+
 /** The task that begins next, and why it has not yet. */
-function nextLines(task: Task | undefined, now: number): readonly string[] {
+function nextLines(
+  task: Task | undefined,
+  { now, reader }: { readonly now: number; readonly reader: LineReader },
+): readonly string[] {
   if (task === undefined) return [];
-  const next = `Next: ${taskLine(task)}`;
+  const next = `Next: ${taskLine(task, reader)}`;
   if (task.error === null || task.run_at <= now) return [next];
   return [next, `It failed and is retried in ${elapsedText(task.run_at - now)}: ${briefText(task.error)}`];
 }
@@ -122,7 +132,7 @@ async function tasks({ written, parts }: Given): Promise<string> {
   const page = await parts.store.tasks.list({ lane: laneOf(written), limit: MOST_LISTED });
   if (page.tasks.length === 0) return "No tasks in this chat yet.";
   const more = page.next === null ? [] : ["… and older tasks"];
-  return [...page.tasks.map((task) => taskLine(task, written.user)), ...more].join("\n");
+  return [...page.tasks.map((task) => taskLine(task, readerOf(written, parts))), ...more].join("\n");
 }
 
 async function cancel({ written, rest, parts }: Given): Promise<string> {
@@ -132,10 +142,14 @@ async function cancel({ written, rest, parts }: Given): Promise<string> {
     return current ?? (await queuedIn(store, lane)).at(-1); // newest first: the last is the next to begin
   });
   if (task === undefined) return rest === "" ? NOTHING : noSuchTask(rest);
-  return outcome(await store.tasks.cancel(task.task_id, personOf(written.user)), parts, {
-    done: "Stopped",
-    stopping: "Stopping",
-  });
+  return outcome(
+    await store.tasks.cancel(task.task_id, personOf(written.user)),
+    { written, parts },
+    {
+      done: "Stopped",
+      stopping: "Stopping",
+    },
+  );
 }
 
 const CAN_BE_RETRIED: ReadonlySet<TaskState> = new Set(["failed", "dead_letter", "cancelled"]);
@@ -147,20 +161,25 @@ async function retry({ written, rest, parts }: Given): Promise<string> {
     return last.find(({ state }) => CAN_BE_RETRIED.has(state));
   });
   if (task === undefined) return rest === "" ? "No failed or stopped task in this chat." : noSuchTask(rest);
-  return outcome(await store.tasks.retry(task.task_id, personOf(written.user)), parts, {
-    done: "Retrying",
-    stopping: "Retrying",
-  });
+  return outcome(
+    await store.tasks.retry(task.task_id, personOf(written.user)),
+    { written, parts },
+    {
+      done: "Retrying",
+      stopping: "Retrying",
+    },
+  );
 }
 
 function outcome(
   answer: TaskAnswer | undefined,
-  { onTask }: CommandParts,
+  { written, parts }: Pick<Given, "written" | "parts">,
   words: Readonly<Record<"done" | "stopping", string>>,
 ): string {
   if (answer === undefined) return "The task no longer exists.";
-  if (answer.outcome === "refused") return `Not possible, ${answer.why}: ${taskLine(answer.task)}`;
-  onTask();
+  if (answer.outcome === "refused")
+    return `Not possible, ${answer.why}: ${taskLine(answer.task, readerOf(written, parts))}`;
+  parts.onTask();
   const { task_id, text } = answer.task; // without its state, which is about to change
   return `${words[answer.outcome]}: ${shortId(task_id)} · ${taskTitle(text)}`;
 }

@@ -1,6 +1,6 @@
 import type { AllowedUsers } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
-import { TelegramFailure } from "../api/failure.ts";
+import { TelegramFailure } from "../api/telegram-failure.ts";
 import type { Pressed } from "../incoming/read-update.ts";
 import { cut } from "./short-text.ts";
 

@@ -12,7 +12,7 @@ import { cut, oneLine } from "./short-text.ts";
 const BLOCK = { characters: 2000, lines: 80 } as const;
 const SENTENCE_LENGTH = 300;
 const WHY_LENGTH = 400;
-const DETAILS_LENGTH = 700;
+const DETAILS_LENGTH = 600;
 const WORDS_LENGTH = 240;
 /** No line is broken in the file: it holds what would run as it is. */
 const COLUMNS = 1_000_000;

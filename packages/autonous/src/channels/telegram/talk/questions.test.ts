@@ -282,6 +282,34 @@ test("hidden characters in what would run are seen, and buttons fit what Telegra
   }
 });
 
+test("a question fits into one message, however long all of its parts are", () => {
+  const path = `/srv/work/${"deep/".repeat(100)}a.ts`;
+  const offer = (words: string, glob: string) => ({
+    words,
+    pattern: { kind: "path" as const, tool: "edit", path: glob },
+  });
+  const request = makeRequest({
+    now: 0,
+    tool: "edit",
+    params: { path },
+    reason: "because ".repeat(200),
+    changes: [{ path, diff: `--- a\n+++ b\n+${"x".repeat(5000)}\n`, truncated: false }],
+    touches: Array.from({ length: 5 }, () => ({ path, access: "write" })),
+    offers: [
+      { offer: "exact", words: "exactly this call again", pattern: { kind: "exact", call_digest: "c".repeat(64) } },
+      { offer: "path", ...offer("w".repeat(240), "/srv/work/a".padEnd(17, "x")) },
+      { offer: "folder", ...offer("w".repeat(240), "/srv/work/b".padEnd(14, "x")) },
+    ],
+  });
+  const outcome = `Denied by ${"n".repeat(100)} (${"v".repeat(100)}): ${"r".repeat(400)}`;
+  for (const asked of [{ now: 0 }, { now: 0, outcome }]) {
+    const { text, whole } = makeQuestion(request, asked);
+    expect(text.length).toBeLessThanOrEqual(4096);
+    expect(text.length).toBeGreaterThan(3900); // all parts are as long as they get
+    expect(whole).toContain(path);
+  }
+});
+
 test("a question that was answered before it could be sent is not asked any more", async () => {
   const place = await scratchPlace();
   const channel = await place.open();

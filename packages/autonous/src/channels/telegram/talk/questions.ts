@@ -7,14 +7,13 @@ import { checkOffer } from "../../words/check-offer.ts";
 import type { AllowedUsers } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { fileMs } from "../api/client.ts";
-import { TelegramFailure } from "../api/failure.ts";
-import type { FailureKind } from "../api/failure.ts";
-import { addressOf, inTopic, keyOf, personOf } from "../address.ts";
+import { TelegramFailure } from "../api/telegram-failure.ts";
+import type { FailureKind } from "../api/telegram-failure.ts";
+import { addressIn, addressOf, inTopic, keyOf, personOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import { originOf } from "../origin.ts";
 import type { Pressed, Written } from "../incoming/read-update.ts";
-import { NO_PREVIEW } from "../outgoing/show.ts";
-import { tellQuietly } from "./notice.ts";
+import { NO_PREVIEW, sendPart } from "../outgoing/show.ts";
 import { isSame, OpenQuestions } from "./open-questions.ts";
 import type { OpenQuestion } from "./open-questions.ts";
 import { answerOf, isBoundTo, makeKeyboard, readButton } from "./question-buttons.ts";
@@ -264,6 +263,14 @@ export class Questions {
     this.#whole.set(key, sent);
     await store.kv.set(key, sent);
   }
+}
+
+/** A short silent line that is not recorded. */
+function tellQuietly(client: TelegramClient, address: Address, text: string): void {
+  const to = addressIn(address);
+  client.say(to.chat, "A notice", (api, signal) =>
+    sendPart(api, { to, part: { text, entities: [] }, disable_notification: true }, signal),
+  );
 }
 
 function receiptFor(message_id: number, nonce: string): string {

@@ -1,7 +1,9 @@
 import type { Task } from "../../../store/store.ts";
+import { stoppedError } from "../../../store/queue/stop-task.ts";
 import { isOver } from "../../../store/queue/task-states.ts";
 import type { TaskState } from "../../../store/queue/task-states.ts";
-import { wordsForPeople } from "../incoming/task-text.ts";
+import { personOf } from "../address.ts";
+import { wordsForPeople } from "../incoming/task-words.ts";
 import { cut, oneLine } from "./short-text.ts";
 
 const TEXT_LENGTH = 60;
@@ -15,12 +17,25 @@ const WORDS: Readonly<Partial<Record<TaskState, string>>> = {
   waiting_approval: "waiting for your answer", dead_letter: "failed, no more retries",
 };
 
-/** A task on one line: id, state, text, and why it failed. Only the person who gave it can answer what it asks. */
-export function taskLine({ task_id, state, text, error, user }: Task, reader?: number): string {
-  const why = isOver(state) && error !== null ? ` (${briefText(error)})` : "";
-  const isOthers = state === "waiting_approval" && reader !== undefined && user !== String(reader);
+/** For whom a line is written. */
+export interface LineReader {
+  readonly user: number;
+  /** What the chat calls a person of the record. */
+  readonly nameOf: (person: string) => string;
+}
+
+/** A task on one line: id, state, text, and why it ended. Only the person who gave it can answer what it asks. */
+export function taskLine(task: Task, reader: LineReader): string {
+  const { task_id, state, text, error, user } = task;
+  const why = isOver(state) && error !== null ? ` (${briefText(whyEnded(error, task, reader))})` : "";
+  const isOthers = state === "waiting_approval" && user !== String(reader.user);
   const word = isOthers ? "waiting for an answer" : (WORDS[state] ?? state);
   return `${shortId(task_id)} · ${word} · ${taskTitle(text)}${why}`;
+}
+
+function whyEnded(error: string, { cancel_by: by }: Task, { user, nameOf }: LineReader): string {
+  if (by === null || error !== stoppedError(by)) return error;
+  return stoppedError(by === personOf(user) ? "you" : nameOf(by));
 }
 
 export function shortId(task_id: string): string {

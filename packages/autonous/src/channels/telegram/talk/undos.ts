@@ -24,6 +24,8 @@ export interface UndoParts {
   readonly client: TelegramClient;
   readonly allowed: AllowedUsers;
   readonly onTask: () => void;
+  /** What the chat calls a person of the record. */
+  readonly nameOf: (person: string) => string;
   /** Gives what runs changed, and what undoing them would change. */
   readonly readChanges: <Result>(work: (changes: Runtime["changes"]) => Promise<Result>) => Promise<Result>;
 }
@@ -63,14 +65,15 @@ export class Undos {
 
   /** `/undo`, `/undo <id>`: shows what would change. */
   async preview(written: Written, rest: string): Promise<string | undefined> {
-    const { store, readChanges } = this.#parts;
+    const { store, readChanges, nameOf } = this.#parts;
     return await readChanges(async (changes) => {
       const task = await chosenTask({ written, rest, store }, (lane) => this.#lastChanged(lane, changes));
       if (task === undefined) return rest === "" ? "Nothing to undo: no recent task changed files." : noSuchTask(rest);
-      if (!isOver(task.state)) return `Still running, /stop it first: ${taskLine(task)}`;
+      if (!isOver(task.state))
+        return `Still running, /stop it first: ${taskLine(task, { user: written.user, nameOf })}`;
       try {
         const planned = await changes({ run_id: task.run_id, undone: true });
-        if (planned.length === 0) return `Nothing to undo: ${taskLine(task)}`;
+        if (planned.length === 0) return `Nothing to undo: ${taskLine(task, { user: written.user, nameOf })}`;
         await this.#ask(written, task, planned);
         return undefined;
       } catch (error) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { makeRequest } from "../../../../../../test/support/approval-request.ts";
-import { scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
-import { isQuietAt } from "./quiet-hours.ts";
+import { makeRequest } from "../../../../../test/support/approval-request.ts";
+import { scratchPlace } from "../../../../../test/support/telegram-channel.ts";
+import { isQuietAt } from "./channel.ts";
 
 const NIGHT = { from_minute: 22 * 60, to_minute: 7 * 60, time_zone: "UTC" };
 const NOON = { from_minute: 12 * 60, to_minute: 13 * 60 + 30, time_zone: "Asia/Kolkata" };

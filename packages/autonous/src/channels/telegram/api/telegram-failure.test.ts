@@ -1,6 +1,6 @@
 import { GrammyError, HttpError } from "grammy";
 import { expect, test } from "vitest";
-import { failureOf } from "./failure.ts";
+import { failureOf } from "./telegram-failure.ts";
 
 // oxfmt-ignore
 const REFUSALS = [

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { withQuotations } from "../../../model/prompt/quoted.ts";
-import { wordsForPeople, wordsOf } from "./task-text.ts";
+import { wordsForPeople, wordsOf } from "./task-words.ts";
 import type { Written } from "./read-update.ts";
 
 const MESSAGE: Written = {
