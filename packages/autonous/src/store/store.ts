@@ -266,6 +266,12 @@ export interface Events {
   /** This and `lastRows` are for readers of several runs: a damaged row is reported in its place instead of thrown. */
   rows(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedRow[]>;
   lastRows(filter: EventFilter): Promise<readonly RecordedRow[]>;
+  /** The rows of one run after a sequence number. */
+  runRows(page: {
+    readonly run_id: string;
+    readonly after_seq: number;
+    readonly limit: number;
+  }): Promise<readonly RecordedRow[]>;
   /** The audit records of calls, newest first. */
   audits(filter: AuditFilter): Promise<AuditPage>;
 }

@@ -11,8 +11,6 @@ import { findWorkplace } from "../session/open-runtime.ts";
 import { readLimit } from "../options.ts";
 import { Records } from "../records/records.ts";
 
-const LOOK_MS = 200;
-
 /** `autonous events tree`. */
 export async function tree(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
@@ -40,11 +38,9 @@ export async function tail(input: CommandInput): Promise<ExitCode> {
     const events = await tails.last(lines);
     show(events, print);
     if (events.length === 0) print.note(`No events recorded in ${state_dir} yet`);
-    while (options["follow"] === true) {
-      await pause(LOOK_MS, signal);
-      signal.throwIfAborted();
-      show(await tails.next(), print);
-    }
+    if (options["follow"] !== true) return EXIT.done;
+    for await (const recent of tails.live(signal)) show(recent, print);
+    signal.throwIfAborted();
     return EXIT.done;
   } finally {
     await tails.close();
@@ -66,17 +62,6 @@ async function readChoice(
   if (run !== undefined && run_id !== run) throw new UsageError(`"${run}" is a task, not a run: use --task`);
   if (task !== undefined && run_id === task) throw new UsageError(`"${task}" is a run, not a task: use --run`);
   return { run_id, ...(task === undefined ? {} : { task_id: task }) };
-}
-
-/** Ends immediately on Ctrl-C. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const stop = (): void => resolve();
-  signal.addEventListener("abort", stop);
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", stop);
 }
 
 async function findRun(state_dir: string, id: string): Promise<string> {

@@ -70,12 +70,18 @@ function parsePayload(text: string): RuntimeEvent["payload"] | undefined {
   }
 }
 
+type RunPage = Parameters<Events["runRows"]>[0];
+
+function runPage(database: Database, { run_id, after_seq, limit }: RunPage): Promise<readonly EventRow[]> {
+  return database.read(`read the events of run "${run_id}"`, (queries) =>
+    queries.all<EventRow>(OF_RUN_AFTER_SEQ, [run_id, after_seq, limit]),
+  );
+}
+
 async function* rowsOf(database: Database, run_id: string, after: number): AsyncIterable<EventRow> {
   let last = after;
   for (;;) {
-    const page = await database.read(`read the events of run "${run_id}"`, (queries) =>
-      queries.all<EventRow>(OF_RUN_AFTER_SEQ, [run_id, last, PAGE]),
-    );
+    const page = await runPage(database, { run_id, after_seq: last, limit: PAGE });
     yield* page;
     last = page.at(-1)?.seq ?? last;
     if (page.length < PAGE) return;
@@ -112,6 +118,7 @@ export function createEvents(database: Database): Events {
     rows,
     read: async (filter) => (await rows(filter)).map(recordedEvent),
     lastRows,
+    runRows: async (page) => (await runPage(database, page)).map(recordedRow),
     last: async (filter) => (await lastRows(filter)).map(recordedEvent),
     audits: (filter) => database.read("search the audit records", (queries) => findAudits(queries, filter)),
   };

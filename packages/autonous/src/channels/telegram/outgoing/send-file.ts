@@ -3,7 +3,7 @@ import { join, sep } from "node:path";
 import { runPath } from "@autonous/runtime/internal";
 import { InputFile } from "grammy";
 import type { MessageEntity } from "grammy/types";
-import { NotSent } from "../../../queue/commander.ts";
+import { NotSent } from "../../../queue/outbox-sender.ts";
 import type { Outgoing } from "../../../store/store.ts";
 import { inTopic } from "../address.ts";
 import type { TelegramClient } from "../api/client.ts";

@@ -1,5 +1,5 @@
-import type { Commander } from "../../../queue/commander.ts";
-import { NotSent } from "../../../queue/commander.ts";
+import type { OutboxSender } from "../../../queue/outbox-sender.ts";
+import { NotSent } from "../../../queue/outbox-sender.ts";
 import type { Outgoing, ShownMessage } from "../../../store/store.ts";
 import { fileMs } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
@@ -15,7 +15,7 @@ import { noteUndelivered } from "./undelivered.ts";
 import { MESSAGE_LIMIT, splitText } from "./split-text.ts";
 
 /** Telegram's side of the outbox. */
-export function createCommander(given: SendParts): Commander {
+export function createOutboxSender(given: SendParts): OutboxSender {
   const parts = { fileMs, ...given };
   const memory: Memory = { parts: new Map(), late: new Map() };
   return {

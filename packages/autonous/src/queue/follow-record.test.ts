@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
 import type { OutboxRow, Store } from "../store/store.ts";
-import { Bell } from "./bell.ts";
-import { NotSent } from "./commander.ts";
-import type { Commander } from "./commander.ts";
-import { followRecord } from "./follow.ts";
+import { Notifier } from "../store/notifier.ts";
+import { NotSent } from "./outbox-sender.ts";
+import type { OutboxSender } from "./outbox-sender.ts";
+import { followRecord } from "./follow-record.ts";
 import { Mirror } from "./mirror.ts";
 
 async function setUp(): Promise<{ store: Store; mirror: Mirror; lines: string[] }> {
@@ -36,7 +36,7 @@ async function until(condition: () => boolean): Promise<void> {
 interface Following {
   readonly sent: string[];
   readonly lines: string[];
-  readonly bell: Bell;
+  readonly notifier: Notifier;
   stop(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ async function follow(
   send: (row: OutboxRow) => Promise<unknown> | undefined,
 ): Promise<Following> {
   const sent: string[] = [];
-  const commander: Commander = {
+  const sender: OutboxSender = {
     channel: "test",
     async send(row) {
       await send(row);
@@ -54,17 +54,17 @@ async function follow(
       return { receipt: `message ${row.id}` };
     },
   };
-  const bell = new Bell();
+  const notifier = new Notifier();
   const stopped = new AbortController();
   const log = (line: string): void => void lines.push(line);
-  const following = followRecord(stopped.signal, { store, bell, mirror, commanders: [commander], log });
+  const following = followRecord(stopped.signal, { store, notifier, mirror, senders: [sender], log });
   const stop = async (): Promise<void> => {
     stopped.abort();
-    bell.ring();
+    notifier.notify();
     await following;
   };
   onTestFinished(stop);
-  return { sent, lines, bell, stop };
+  return { sent, lines, notifier, stop };
 }
 
 /** Fails until the network is up again. Sets a short retry time, so that the test does not have to wait. */
@@ -99,17 +99,17 @@ test("if a reply is not accepted, only its chat waits, and the failure is logged
   expect(lines[1]).toBe("Cannot send replies via test: resolved");
 });
 
-test("a channel that is down is not called before the next attempt is due, however often the bell rings", async () => {
+test("a channel that is down is not called before the next attempt is due, however often the notifier rings", async () => {
   const place = await setUp();
   await reply(place.store, [["a", "a1"]]);
   let attempts = 0;
-  const { bell } = await follow(place, () => {
+  const { notifier } = await follow(place, () => {
     attempts++;
     throw new NotSent("come back later", { retryAfterMs: 3_600_000 });
   });
   await until(() => attempts === 1);
   for (let i = 0; i < 20; i++) {
-    bell.ring();
+    notifier.notify();
     await new Promise(setImmediate);
   }
   const due = await place.store.outbox.nextDueAt("test");
@@ -151,10 +151,10 @@ test("a slow message delays only its own chat", async () => {
     ["a", "a1"],
     ["a", "a2"],
   ]);
-  const { sent, bell } = await follow(place, ({ chat }) => (chat === "a" ? slow : undefined));
+  const { sent, notifier } = await follow(place, ({ chat }) => (chat === "a" ? slow : undefined));
   for (const text of ["b1", "b2", "b3"]) {
     await reply(place.store, [["b", text]]);
-    bell.ring();
+    notifier.notify();
     await until(() => sent.includes(text));
   }
   expect(sent).toEqual(["b1", "b2", "b3"]);
@@ -170,9 +170,9 @@ test("a message that the channel accepted is not sent again if the store could n
   const markSent: Store["outbox"]["markSent"] = (...row) =>
     refusals++ < 2 ? Promise.reject(new Error("the store is locked")) : place.store.outbox.markSent(...row);
   const store = { ...place.store, outbox: { ...place.store.outbox, markSent } };
-  const { sent, lines, bell } = await follow({ ...place, store }, () => undefined);
+  const { sent, lines, notifier } = await follow({ ...place, store }, () => undefined);
   await until(() => {
-    bell.ring();
+    notifier.notify();
     return lines.length === 2;
   });
   expect(sent).toEqual(["a1"]);
@@ -210,7 +210,7 @@ test("messages that are due at shutdown are sent before it ends", async () => {
 
 test("a failing store is logged once, and does not stop the loop", async () => {
   const { store, mirror, lines } = await setUp();
-  const bell = new Bell();
+  const notifier = new Notifier();
   let rounds = 0;
   const failing = (): Promise<never> => {
     rounds++;
@@ -218,15 +218,15 @@ test("a failing store is logged once, and does not stop the loop", async () => {
   };
   const locked: Store = { ...store, outbox: { ...store.outbox, pending: failing } };
   const stopped = new AbortController();
-  const commanders = [{ channel: "test", send: () => Promise.resolve({}) }];
-  const options = { store: locked, bell, mirror, commanders, log: (line: string) => void lines.push(line) };
+  const senders = [{ channel: "test", send: () => Promise.resolve({}) }];
+  const options = { store: locked, notifier, mirror, senders, log: (line: string) => void lines.push(line) };
   const following = followRecord(stopped.signal, options);
   await until(() => {
-    bell.ring();
+    notifier.notify();
     return rounds > 3;
   });
   stopped.abort();
-  bell.ring();
+  notifier.notify();
   await following;
   expect(lines).toEqual(["Cannot send replies via test: the store is locked"]);
 });

@@ -1,7 +1,7 @@
 import type { OutboxRow } from "../store/store.ts";
 
 /** Interface that each channel implements for the queue. */
-export interface Commander {
+export interface OutboxSender {
   /** Its name: the `source` of its tasks. */
   readonly channel: string;
   /**
