@@ -1,4 +1,4 @@
-import { ChantWatch } from "../../packages/autonous/src/agent/replies/chanting.ts";
+import { ChantWatch } from "../../packages/autonous/src/agent/replies/repetition-detector.ts";
 import { findCycle } from "../../packages/autonous/src/agent/no-progress.ts";
 import type { Verdict } from "./verdict.ts";
 

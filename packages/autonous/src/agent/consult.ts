@@ -3,9 +3,9 @@ import { faultReason } from "@autonous/runtime/internal";
 import type { ErrorCode } from "@autonous/runtime";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../model/provider.ts";
 import { bookFailed, charge } from "./usage/bookings.ts";
-import { ChantWatch } from "./replies/chanting.ts";
+import { ChantWatch } from "./replies/repetition-detector.ts";
 import { LONGEST_MS } from "./usage/meter.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 import { estimateTokens, requestTokens } from "./window/tokens.ts";
 
 export interface Consulted {

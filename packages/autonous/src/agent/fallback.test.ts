@@ -6,13 +6,13 @@ import { makeWorld, openJournal, startRuntime } from "../../../../test/support/a
 import type { Death, World } from "../../../../test/support/agent-world.ts";
 import { startFakeModel } from "../../../../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../../../../tools/fake-model/server.ts";
-import { createAiSdkProvider } from "../model/ai-sdk.ts";
-import type { AiSdkOptions } from "../model/ai-sdk.ts";
+import { createAiSdkProvider } from "../model/ai-sdk-provider.ts";
+import type { AiSdkOptions } from "../model/ai-sdk-provider.ts";
 import { CircuitBreaker } from "../model/failures/circuit-breaker.ts";
 import type { ModelProvider, ModelReply } from "../model/provider.ts";
 import { RETRY } from "../model/failures/retry.ts";
 import { runAgent } from "./loop.ts";
-import type { AgentOptions, AgentOutcome } from "./run.ts";
+import type { AgentOptions, AgentOutcome } from "./agent-run.ts";
 import { compactHistory } from "./window/summary.ts";
 
 /** Two attempts, at once one after the other. */

@@ -1,11 +1,11 @@
 import type { RuntimeEvent } from "@autonous/runtime";
-import { failureReason, REASONS } from "../model/failures/failure.ts";
-import type { FailureReason } from "../model/failures/failure.ts";
+import { failureReason, REASONS } from "../model/failures/model-failure.ts";
+import type { FailureReason } from "../model/failures/model-failure.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import { NoReply } from "./consult.ts";
 import type { Asking } from "./consult.ts";
 import type { ReachedLimit } from "./usage/limits.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 
 /** How long a model is retried where there is another one: it may be down for an hour, or ask for a wait of one. */
 const PATIENCE_MS = 60_000;

@@ -11,7 +11,7 @@ import { createDirectProvider } from "../model/scripted/direct.ts";
 import type { ModelProvider, ModelRequest } from "../model/provider.ts";
 import { loadScriptProvider } from "../model/scripted/script.ts";
 import { runAgent } from "./loop.ts";
-import type { AgentOptions, AgentOutcome } from "./run.ts";
+import type { AgentOptions, AgentOutcome } from "./agent-run.ts";
 
 type Step = Record<string, unknown>;
 
@@ -142,7 +142,7 @@ test("the model gets the task, its own replies and the results as text, and the 
   expect(requests[0]?.system).toMatch(/exactly one JSON object[^]*ls: List a folder[^]*"path"/);
   const names = requests[0]?.tools.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["read", "edit", "bash", "tool_search"]));
-  expect(requests[0]?.system).toMatch(/tool_search before use: .*stamp/);
+  expect(requests[0]?.system).toMatch(/tool_search before use\): .*stamp/);
   expect(requests[0]?.messages).toEqual([{ role: "user", text: "Do it" }]);
   const [, reply, first, second] = requests[1]?.messages ?? [];
   expect(reply).toEqual({ role: "assistant", text: JSON.stringify(steps[0]?.["reply"]) });

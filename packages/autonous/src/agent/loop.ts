@@ -2,8 +2,8 @@ import { isParked, toolsFoundBy } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import { problemOfReply } from "../model/failures/reply-words.ts";
 import { resultText } from "../model/prompt/result-text.ts";
-import type { AskedCall } from "./replies/asked-calls.ts";
-import { settleCalls } from "./calls.ts";
+import type { AskedCall } from "./replies/requested-calls.ts";
+import { settleCalls } from "./settle-calls.ts";
 import { CONTINUE, cutAnswer, joinPieces, MOST_CONTINUED, withPieces } from "./replies/answer-pieces.ts";
 import { writeCorrection, writeNoProgress } from "./instructions.ts";
 import { recallBilled } from "./usage/bookings.ts";
@@ -13,8 +13,8 @@ import type { Cycle } from "./no-progress.ts";
 import { doneSoFar, finish, recordedOutcome } from "./outcome.ts";
 import type { End } from "./outcome.ts";
 import type { Round } from "./replies/reply.ts";
-import { openRun } from "./run.ts";
-import type { AgentOptions, AgentOutcome, Run } from "./run.ts";
+import { openRun } from "./agent-run.ts";
+import type { AgentOptions, AgentOutcome, Run } from "./agent-run.ts";
 
 interface Turn {
   /** Of its start. */

@@ -1,5 +1,5 @@
 import type { ModelUsage, ModelRequest } from "../model/provider.ts";
-import { failureReason } from "../model/failures/failure.ts";
+import { failureReason } from "../model/failures/model-failure.ts";
 import { NoReply, consult } from "./consult.ts";
 import type { Consulted, Asking } from "./consult.ts";
 import { recallSwitch, withFallback } from "./fallback.ts";
@@ -8,7 +8,7 @@ import type { WindowState } from "./window/context-window.ts";
 import { readRecord, readReply, recordedRound } from "./replies/reply.ts";
 import type { ReadReply, Round } from "./replies/reply.ts";
 import type { RecordedTurn } from "./resume.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 import { ToolError } from "@autonous/runtime";
 import { cutPromptNotice } from "../model/vendors/cut-prompt.ts";
 import { estimatedTokens, limitsOf, nextRequest, windowUse, withLimits } from "./window/request.ts";

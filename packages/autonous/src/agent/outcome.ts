@@ -1,7 +1,7 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { Totals } from "./usage/meter.ts";
 import { contextUse } from "./window/request.ts";
-import type { AgentError, AgentOutcome, Run } from "./run.ts";
+import type { AgentError, AgentOutcome, Run } from "./agent-run.ts";
 
 /** How a run ends. */
 export type End = { readonly answer: string; readonly cut?: true } | AgentError | "parked";

@@ -2,9 +2,9 @@ import { ERRORS } from "@autonous/runtime";
 import { labelled } from "@autonous/runtime/internal";
 import type { CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { Actor, AuditRecord } from "@autonous/runtime/internal";
-import type { AskedCall } from "./replies/asked-calls.ts";
+import type { AskedCall } from "./replies/requested-calls.ts";
 import type { RecordedCall } from "./resume.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 import { whoAsks } from "./who-asks.ts";
 
 type Payload = NonNullable<ToolCallResult["payload"]>;

@@ -3,7 +3,7 @@ import type { OnReverseThinking } from "@autonous/runtime";
 import { readJsonObject } from "../model/calls/json-reply.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "../model/provider.ts";
 import { recordBilled } from "./usage/bookings.ts";
-import { callUnderWay } from "./calls-under-way.ts";
+import { callUnderWay } from "./running-calls.ts";
 import { consult, NoReply } from "./consult.ts";
 import { withFallback } from "./fallback.ts";
 

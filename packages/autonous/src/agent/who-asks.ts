@@ -1,5 +1,5 @@
 import type { CallOptions } from "@autonous/runtime";
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 
 /** Who asks for the calls of a run: a model, for whoever gave it the task. */
 export function whoAsks({

@@ -5,7 +5,7 @@ import type { Configuration, ModuleReference } from "./load.ts";
 import { bindModule } from "./module-files.ts";
 import type { BoundModule } from "./module-files.ts";
 import type { NamedModule } from "./service-modules.ts";
-import { changesSince, TrustStore } from "./trust.ts";
+import { changesSince, TrustStore } from "./trust-store.ts";
 
 /** The runtime options that modules provide. */
 type ModuleOptions = Pick<RuntimeOptions, "more_tools" | "own_files" | "onCheckpoint" | "onReverseThinking">;

@@ -8,7 +8,7 @@ import {
   homeFolder,
 } from "@autonous/runtime/internal";
 import type { DecisionSettings } from "@autonous/runtime/internal";
-import { layerOf } from "./policy.ts";
+import { layerOf } from "./policy-layer.ts";
 import type { ModelTable } from "./model-table.ts";
 import type { PriceTable } from "./price-table.ts";
 import { parseConfiguration, readOwnText } from "./read-file.ts";

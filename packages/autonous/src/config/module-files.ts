@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, extname, relative, resolve } from "node:path";
 import { canonicalJson } from "@autonous/runtime/internal";
-import type { Thing } from "./trust.ts";
+import type { Thing } from "./trust-store.ts";
 
 /** A module in its current state: the file, and all files that it imports by relative paths, transitively. */
 export interface BoundModule {

@@ -6,7 +6,7 @@ import type { Folder } from "../../../../test/support/scratch.ts";
 import { ConfigurationError, loadConfiguration } from "./load.ts";
 import type { Configuration } from "./load.ts";
 import { thingOf, withProject } from "./project.ts";
-import { TrustStore } from "./trust.ts";
+import { TrustStore } from "./trust-store.ts";
 
 interface Opening {
   readonly roots?: readonly string[];

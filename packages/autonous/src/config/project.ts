@@ -1,13 +1,13 @@
 import { ConfigurationError, modulesOf } from "./load.ts";
 import type { Configuration, ConfigurationFile, Refused } from "./load.ts";
 import { applyProject } from "./narrow.ts";
-import { applyPolicy, refusedPolicy } from "./policy.ts";
+import { applyPolicy, refusedPolicy } from "./policy-layer.ts";
 import { parseConfiguration, projectPath, readProjectText } from "./read-file.ts";
 import type { ReadFile } from "./read-file.ts";
 import { givenBy, SETTINGS } from "./settings.ts";
 import type { Settings, SettingName, SettingValue } from "./settings.ts";
-import { TrustStore } from "./trust.ts";
-import type { Thing } from "./trust.ts";
+import { TrustStore } from "./trust-store.ts";
+import type { Thing } from "./trust-store.ts";
 
 interface Workspace {
   /** Real paths. */

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { NotAFileError, openOwnFile } from "@autonous/runtime/internal";
-import type { Texts, Thing, ThingFile } from "./trust.ts";
+import type { Texts, Thing, ThingFile } from "./trust-store.ts";
 
 /** Size limit of the stored texts, which serve to show later changes; instructions and scripts are shorter. */
 const MAX_FILE_BYTES = 131_072;

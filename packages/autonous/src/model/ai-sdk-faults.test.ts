@@ -5,11 +5,11 @@ import { expect, test } from "vitest";
 import { FORMATS, KEY } from "../../../../test/support/model-events.ts";
 import { cut, refuse, silence, startModelServer, stream } from "../../../../test/support/model-server.ts";
 import type { Answer, ModelServer } from "../../../../test/support/model-server.ts";
-import { createAiSdkProvider } from "./ai-sdk.ts";
-import type { AiSdkOptions } from "./ai-sdk.ts";
+import { createAiSdkProvider } from "./ai-sdk-provider.ts";
+import type { AiSdkOptions } from "./ai-sdk-provider.ts";
 import { createProvider } from "./choose.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";
-import { failureReason } from "./failures/failure.ts";
+import { failureReason } from "./failures/model-failure.ts";
 import type { CompleteOptions, ModelProvider, ModelReply } from "./provider.ts";
 
 const QUICK = { max_attempts: 3, base_ms: 1, longest_ms: 2, total_ms: 10_000 };

@@ -1,7 +1,7 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import { readReply } from "./ai-sdk-reply.ts";
-import { AttemptFailed } from "./failures/failure.ts";
+import { AttemptFailed } from "./failures/model-failure.ts";
 import type { ModelReply } from "./provider.ts";
 import { mapToolNames } from "./prompt/tool-names.ts";
 

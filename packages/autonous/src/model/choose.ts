@@ -3,7 +3,7 @@ import { proxyFor } from "@autonous/runtime/internal";
 import { createDirectProvider } from "./scripted/direct.ts";
 import { readAccess } from "./keys.ts";
 import type { AccessName } from "./keys.ts";
-import type { AiSdkOptions } from "./ai-sdk.ts";
+import type { AiSdkOptions } from "./ai-sdk-provider.ts";
 import { splitModels, withoutPassword } from "./model-list.ts";
 import type { ModelKind } from "./model-list.ts";
 import type { ModelSettings } from "./vendors/model-settings.ts";
@@ -121,7 +121,7 @@ async function createRemote(
   const [model = "", server] = found;
   const reached = readAccess(access, environment, server);
   const proxy = proxyFor(new URL(reached.base_url), environment);
-  const { createAiSdkProvider } = await import("./ai-sdk.ts");
+  const { createAiSdkProvider } = await import("./ai-sdk-provider.ts");
   const through = proxy === undefined ? {} : { proxy };
   return createAiSdkProvider({ name: setting, model, access: reached, settings, ...through, ...how });
 }

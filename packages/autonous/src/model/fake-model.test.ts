@@ -3,11 +3,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { FAULT_KINDS } from "../../../../tools/fake-model/fault-kinds.ts";
 import { startFakeModel } from "../../../../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../../../../tools/fake-model/server.ts";
-import { createAiSdkProvider } from "./ai-sdk.ts";
+import { createAiSdkProvider } from "./ai-sdk-provider.ts";
 import { KINDS } from "./vendors/ai-sdk-models.ts";
 import type { ModelKind } from "./vendors/ai-sdk-models.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";
-import { failureReason } from "./failures/failure.ts";
+import { failureReason } from "./failures/model-failure.ts";
 import { ACCESS } from "./keys.ts";
 import type { Message, ModelProvider, ModelReply } from "./provider.ts";
 

@@ -5,10 +5,10 @@ import type { FormatName } from "../../../../tools/fake-model/formats/format.ts"
 import type { QuirkName } from "../../../../tools/fake-model/quirks/quirks.ts";
 import { startFakeModel } from "../../../../tools/fake-model/server.ts";
 import { makeVendor, VENDOR_NAMES } from "../../../../tools/fake-model/vendors/vendors.ts";
-import { createAiSdkProvider } from "./ai-sdk.ts";
+import { createAiSdkProvider } from "./ai-sdk-provider.ts";
 import type { ModelKind } from "./vendors/ai-sdk-models.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";
-import { failureReason } from "./failures/failure.ts";
+import { failureReason } from "./failures/model-failure.ts";
 import type { ModelReply } from "./provider.ts";
 
 const TOOLS = [

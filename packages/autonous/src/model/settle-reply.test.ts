@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { askOnce, connectTo, raw } from "../../../../test/support/model-asking.ts";
 import { FORMATS, KEY } from "../../../../test/support/model-events.ts";
 import { cut, refuse, startModelServer, stream } from "../../../../test/support/model-server.ts";
-import type { AiSdkOptions } from "./ai-sdk.ts";
+import type { AiSdkOptions } from "./ai-sdk-provider.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";
 
 type Kind = AiSdkOptions["kind"];

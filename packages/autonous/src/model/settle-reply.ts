@@ -1,4 +1,4 @@
-import { AttemptFailed } from "./failures/failure.ts";
+import { AttemptFailed } from "./failures/model-failure.ts";
 import type { ModelProvider, ModelReply } from "./provider.ts";
 import type { UnusableReply } from "./wire/error-in-answer.ts";
 import { MOST_CHARACTERS } from "./wire/received.ts";

@@ -3,8 +3,8 @@ import { dropUnfinished, JsonlJournal, runPath, writeRunApprovals } from "@auton
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { EventType } from "@autonous/runtime/internal";
 import { EventFeed, pagesOf } from "../store/event-feed.ts";
-import { requireEvent } from "../store/record/events.ts";
-import type { RecordedRow } from "../store/record/events.ts";
+import { requireEvent } from "../store/record/event-table.ts";
+import type { RecordedRow } from "../store/record/event-table.ts";
 import { isObject, parseKept } from "../store/sqlite/kept-json.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";

@@ -3,9 +3,9 @@ import { faultReason, makeVisible, secretsOf } from "@autonous/runtime/internal"
 import type { Runtime, Tool } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentLimits } from "../agent/usage/limits.ts";
-import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
-import { REASONS } from "../model/failures/failure.ts";
-import type { FailureReason } from "../model/failures/failure.ts";
+import type { AgentOptions, AgentOutcome } from "../agent/agent-run.ts";
+import { REASONS } from "../model/failures/model-failure.ts";
+import type { FailureReason } from "../model/failures/model-failure.ts";
 import type { Message, ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store, Task } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";

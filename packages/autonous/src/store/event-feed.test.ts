@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { EventFeed, lastPosition, pagesOf } from "./event-feed.ts";
 import { Notifier } from "./notifier.ts";
 import { openStore } from "./open-store.ts";
-import type { RecordedRow } from "./record/events.ts";
+import type { RecordedRow } from "./record/event-table.ts";
 import type { Store } from "./store.ts";
 
 /** No test waits this long: what ends a wait is a notification or an abort. */

@@ -1,5 +1,5 @@
 import { Notifier } from "./notifier.ts";
-import type { RecordedRow } from "./record/events.ts";
+import type { RecordedRow } from "./record/event-table.ts";
 import type { EventFilter, Events } from "./store.ts";
 
 /** Events that were read together, oldest first. */

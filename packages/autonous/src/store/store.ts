@@ -1,4 +1,4 @@
-import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
 import type {
   ApprovalKeeper,
   EventDraft,
@@ -7,17 +7,17 @@ import type {
   MemoryKeeper,
   QuotaKeeper,
 } from "@autonous/runtime/internal";
-import type { AuditFilter, AuditPage } from "./record/audit-filter.ts";
-import type { Upkeep } from "./keepers/kept-runs.ts";
-import type { History } from "./queue/conversation.ts";
-import type { RecordedRow } from "./record/events.ts";
+import type { Upkeep } from "./keepers/run-retention.ts";
+import type { History } from "./queue/history.ts";
+import type { Events } from "./record/event-table.ts";
 import type { Outbox, Outgoing } from "./record/outgoing.ts";
 import type { RecordChecks } from "./record/record-checks.ts";
 import type { Revisions } from "./queue/revisions.ts";
 import type { TaskState, WorkingState } from "./queue/task-states.ts";
 
-export type { History, HistoryRow } from "./queue/conversation.ts";
-export type { ForgottenRun, OldRun, Upkeep } from "./keepers/kept-runs.ts";
+export type { History, HistoryRow } from "./queue/history.ts";
+export type { ForgottenRun, OldRun, Upkeep } from "./keepers/run-retention.ts";
+export type { EventFilter, Events, RecordedEvent } from "./record/event-table.ts";
 export type { GivenUpAnswer, Outbox, OutboxRow, Outgoing, ShownMessage } from "./record/outgoing.ts";
 
 /**
@@ -244,36 +244,6 @@ export interface Tasks {
   resend(task_id: string, by: string): Promise<TaskAnswer | undefined>;
   /** Discards a failed task or dead letter. Its audit log stays. */
   drop(task_id: string, by: string): Promise<TaskAnswer | undefined>;
-}
-
-export interface RecordedEvent {
-  /** Increases over all runs in recording order. */
-  readonly position: number;
-  readonly event: RuntimeEvent;
-}
-
-export interface EventFilter {
-  readonly run_id?: string;
-  readonly task_id?: string;
-  readonly limit: number;
-}
-
-export interface Events {
-  /** The first `limit` events after a position, of all runs unless one is named. Throws if one is damaged. */
-  read(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedEvent[]>;
-  /** The last `limit` of them, oldest first. */
-  last(filter: EventFilter): Promise<readonly RecordedEvent[]>;
-  /** This and `lastRows` are for readers of several runs: a damaged row is reported in its place instead of thrown. */
-  rows(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedRow[]>;
-  lastRows(filter: EventFilter): Promise<readonly RecordedRow[]>;
-  /** The rows of one run after a sequence number. */
-  runRows(page: {
-    readonly run_id: string;
-    readonly after_seq: number;
-    readonly limit: number;
-  }): Promise<readonly RecordedRow[]>;
-  /** The audit records of calls, newest first. */
-  audits(filter: AuditFilter): Promise<AuditPage>;
 }
 
 export interface Calls {

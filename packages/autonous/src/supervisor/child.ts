@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import type { FromWorker, ToWorker } from "./messages.ts";
 import { WORKER_NAME } from "./messages.ts";
-import { OutputLines } from "./output-lines.ts";
+import { OutputLines } from "./worker-output.ts";
 
 export interface ChildProgram {
   /** The worker's program, its arguments, and the Node flags for it. */

@@ -1,5 +1,5 @@
 import type { End } from "../outcome.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
 /** How often an answer is continued that the limit of the output has cut off. */
 export const MOST_CONTINUED = 3;

@@ -3,10 +3,10 @@ import type { ModelReply } from "../../model/provider.ts";
 import { withoutThinking } from "../../model/written/thinking.ts";
 import { readWrittenCalls } from "../../model/written/written-calls.ts";
 import type { Written } from "../../model/written/written-calls.ts";
-import { readCall } from "./asked-calls.ts";
-import type { WantedCall } from "./asked-calls.ts";
+import { readCall } from "./requested-calls.ts";
+import type { WantedCall } from "./requested-calls.ts";
 import { quotationCheck } from "./quoted-calls.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
 type NativeReply = Extract<ModelReply, { readonly kind: "native" }>;
 

@@ -1,5 +1,5 @@
 import type { WrittenCall } from "../../model/written/call-values.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
 /** What tools put before the lines of a file: its name and numbers, marks of a diff or a quotation. */
 const LINE_PREFIX = /^(?:[^\s:]{1,300}[:-]\d{1,9}[:-]|\s{0,10}\d{1,9}[\t:|→│ ]|> |[-+])/gm;

@@ -1,15 +1,15 @@
-import type { AgentError } from "../run.ts";
+import type { AgentError } from "../agent-run.ts";
 import { boundText } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseReply } from "../../model/calls/json-reply.ts";
 import { withoutHalfSecret } from "./answer-pieces.ts";
-import { asRecorded, meantCall, redactCall } from "./asked-calls.ts";
-import type { AskedCall } from "./asked-calls.ts";
+import { asRecorded, meantCall, redactCall } from "./requested-calls.ts";
+import type { AskedCall } from "./requested-calls.ts";
 import { CUT_OFF, nativeMeaning, unusable } from "./native-meaning.ts";
 import type { Meaning } from "./native-meaning.ts";
 import type { Message, ModelReply } from "../../model/provider.ts";
 import { MOST_CHARACTERS } from "../../model/wire/received.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
 type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
 

@@ -4,7 +4,7 @@ import { nativePayloads } from "../../../../../test/support/native-world.ts";
 import { TEXT_CALLS } from "../../../../../tools/fake-model/quirks/text-calls.ts";
 import { startFakeModel } from "../../../../../tools/fake-model/server.ts";
 import type { FakeModelOptions } from "../../../../../tools/fake-model/server.ts";
-import { createAiSdkProvider } from "../../model/ai-sdk.ts";
+import { createAiSdkProvider } from "../../model/ai-sdk-provider.ts";
 import { CircuitBreaker } from "../../model/failures/circuit-breaker.ts";
 import { runAgent } from "../loop.ts";
 

@@ -5,14 +5,14 @@ import { makeWorld, openJournal, startRuntime } from "../../../../../test/suppor
 import type { Death, World } from "../../../../../test/support/agent-world.ts";
 import { startFakeModel } from "../../../../../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../../../../../tools/fake-model/server.ts";
-import { createAiSdkProvider } from "../../model/ai-sdk.ts";
+import { createAiSdkProvider } from "../../model/ai-sdk-provider.ts";
 import { CircuitBreaker } from "../../model/failures/circuit-breaker.ts";
-import { modelFailed } from "../../model/failures/failure.ts";
+import { modelFailed } from "../../model/failures/model-failure.ts";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../../model/provider.ts";
 import { RETRY } from "../../model/failures/retry.ts";
 import { runAgent } from "../loop.ts";
 import { createReverseThinker } from "../reverse-thinking.ts";
-import type { AgentOptions, AgentOutcome } from "../run.ts";
+import type { AgentOptions, AgentOutcome } from "../agent-run.ts";
 import { compactHistory } from "../window/summary.ts";
 
 /** An attempt. `billed`: input tokens of a failed one. */

@@ -1,6 +1,6 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { ModelProvider, ModelRequest, SpentUsage } from "../../model/provider.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
 /** What a model has used. */
 export interface Spent {

@@ -5,7 +5,7 @@ import { exitCodeOf } from "../../cli/exit-codes.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "../../model/provider.ts";
 import { reachedLimit } from "./limits.ts";
 import { runAgent } from "../loop.ts";
-import type { AgentOptions, AgentOutcome } from "../run.ts";
+import type { AgentOptions, AgentOutcome } from "../agent-run.ts";
 
 const USED = { turns: 3, worked_ms: 5000, tokens: 700, cost: 0.25 };
 

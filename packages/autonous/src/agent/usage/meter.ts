@@ -3,7 +3,7 @@ import type { ModelProvider, ModelUsage } from "../../model/provider.ts";
 import { billedTokens } from "../../model/prices/prices.ts";
 import type { AgentLimits, ReachedLimit, Used } from "./limits.ts";
 import { exceededBy, reachedLimit, remainingMs } from "./limits.ts";
-import type { AgentOptions } from "../run.ts";
+import type { AgentOptions } from "../agent-run.ts";
 import { waitedMs } from "./wall-time.ts";
 
 /** What a run has used of the model. */

@@ -8,7 +8,7 @@ import type { Message, ModelProvider, ModelReply, ModelRequest } from "../../mod
 import { nextStride, showWindow, squeezeWindow, withSummary } from "./context-window.ts";
 import type { WindowState } from "./context-window.ts";
 import { runAgent } from "../loop.ts";
-import type { AgentOptions, AgentOutcome } from "../run.ts";
+import type { AgentOptions, AgentOutcome } from "../agent-run.ts";
 import { estimateTokens, sumTokens } from "./tokens.ts";
 
 const RESULT = { payload: null, error: null } as unknown as ToolCallResult;

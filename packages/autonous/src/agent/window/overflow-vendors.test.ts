@@ -9,7 +9,7 @@ import { startFakeModel } from "../../../../../tools/fake-model/server.ts";
 import type { SeenRequest } from "../../../../../tools/fake-model/server.ts";
 import { makeVendor, VENDOR_NAMES } from "../../../../../tools/fake-model/vendors/vendors.ts";
 import type { VendorName } from "../../../../../tools/fake-model/vendors/vendors.ts";
-import { createAiSdkProvider } from "../../model/ai-sdk.ts";
+import { createAiSdkProvider } from "../../model/ai-sdk-provider.ts";
 import type { ModelKind } from "../../model/vendors/ai-sdk-models.ts";
 import { runAgent } from "../loop.ts";
 

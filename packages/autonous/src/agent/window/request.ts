@@ -3,7 +3,7 @@ import type { ModelProvider, ModelRequest } from "../../model/provider.ts";
 import { showWindow, stablePlaces } from "./context-window.ts";
 import { writeInstructions } from "../instructions.ts";
 import { chooseTools } from "../offered-tools.ts";
-import type { AgentOptions, Run } from "../run.ts";
+import type { AgentOptions, Run } from "../agent-run.ts";
 import { fixedTokens, requestTokens } from "./tokens.ts";
 import { ratioOf, replyRoom, searchedLimit } from "./window-limits.ts";
 import type { ModelLimits } from "./window-limits.ts";

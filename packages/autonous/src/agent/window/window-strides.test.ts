@@ -5,7 +5,7 @@ import { makeWorld, openJournal, recording, startRuntime } from "../../../../../
 import type { Death, World } from "../../../../../test/support/agent-world.ts";
 import type { Message, ModelProvider, ModelReply, ModelRequest } from "../../model/provider.ts";
 import { runAgent } from "../loop.ts";
-import type { AgentOptions, AgentOutcome } from "../run.ts";
+import type { AgentOptions, AgentOutcome } from "../agent-run.ts";
 import { requestTokens } from "./tokens.ts";
 
 type Native = Extract<ModelReply, { readonly kind: "native" }>;

@@ -4,7 +4,7 @@ import type { SSEStreamingApi } from "hono/streaming";
 import { EventFeed } from "../../store/event-feed.ts";
 import type { Notifier } from "../../store/notifier.ts";
 import { isOver } from "../../store/queue/task-states.ts";
-import { requireEvent } from "../../store/record/events.ts";
+import { requireEvent } from "../../store/record/event-table.ts";
 import type { RouteParts } from "./routes.ts";
 
 export interface StreamOptions extends RouteParts {

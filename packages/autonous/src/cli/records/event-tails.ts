@@ -3,7 +3,7 @@ import type { RuntimeEvent } from "@autonous/runtime";
 import { EventFeed, pagesOf } from "../../store/event-feed.ts";
 import type { EventPage } from "../../store/event-feed.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
-import type { RecordedRow } from "../../store/record/events.ts";
+import type { RecordedRow } from "../../store/record/event-table.ts";
 import type { Store } from "../../store/store.ts";
 import { RunTails } from "./run-tails.ts";
 

@@ -1,4 +1,4 @@
-import type { Failure } from "./failure.ts";
+import type { Failure } from "./model-failure.ts";
 import type { Access } from "../keys.ts";
 
 interface GivenUp {

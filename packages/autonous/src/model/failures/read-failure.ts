@@ -1,5 +1,5 @@
-import { AttemptFailed } from "./failure.ts";
-import type { Failure } from "./failure.ts";
+import { AttemptFailed } from "./model-failure.ts";
+import type { Failure } from "./model-failure.ts";
 import { readOverflow, readThrottling } from "./overflow-words.ts";
 import { readWait } from "./read-wait.ts";
 import { reasonInWords, reasonOfCode, reasonOfName, reasonOfStatus } from "./refusal-words.ts";

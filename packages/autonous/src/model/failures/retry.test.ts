@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { REASONS } from "./failure.ts";
-import type { Failure, FailureReason } from "./failure.ts";
+import { REASONS } from "./model-failure.ts";
+import type { Failure, FailureReason } from "./model-failure.ts";
 import { planRetry, RETRY } from "./retry.ts";
 
 const LIMITS = { max_attempts: 5, base_ms: 1000, longest_ms: 8000, total_ms: 60_000 };

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { isTooLarge, REASONS } from "./failure.ts";
-import type { Failure } from "./failure.ts";
+import { isTooLarge, REASONS } from "./model-failure.ts";
+import type { Failure } from "./model-failure.ts";
 import type { CompleteOptions } from "../provider.ts";
 
 export interface RetryLimits {

@@ -1,4 +1,4 @@
-import type { Failure } from "../failures/failure.ts";
+import type { Failure } from "../failures/model-failure.ts";
 import type { ModelRequest } from "../provider.ts";
 
 /** Limits of one model learned from rejections, for the lifetime of the process. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { askOnce, connectTo, raw } from "../../../../../test/support/model-asking.ts";
 import { startModelServer, stream } from "../../../../../test/support/model-server.ts";
-import type { AiSdkOptions } from "../ai-sdk.ts";
+import type { AiSdkOptions } from "../ai-sdk-provider.ts";
 
 type Kind = AiSdkOptions["kind"];
 type Call = readonly [name: string, input: string];

@@ -1,5 +1,5 @@
-import { AttemptFailed } from "../failures/failure.ts";
-import type { Failure } from "../failures/failure.ts";
+import { AttemptFailed } from "../failures/model-failure.ts";
+import type { Failure } from "../failures/model-failure.ts";
 import { readError } from "../failures/read-failure.ts";
 import type { ServerError } from "../failures/read-failure.ts";
 import { isUnreadableCall } from "../failures/refusal-words.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { EnvironmentProxy } from "@autonous/runtime/internal";
-import { AttemptFailed } from "../failures/failure.ts";
+import { AttemptFailed } from "../failures/model-failure.ts";
 import { post } from "./http-post.ts";
 import type { Post } from "./http-post.ts";
 import { readRefusal, UnusableReply } from "./error-in-answer.ts";

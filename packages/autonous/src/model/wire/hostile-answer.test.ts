@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { createAiSdkProvider } from "../ai-sdk.ts";
+import { createAiSdkProvider } from "../ai-sdk-provider.ts";
 import type { ModelRequest } from "../provider.ts";
 
 const KEY = "a-key-of-no-known-shape-0123456789-abcdefghij";

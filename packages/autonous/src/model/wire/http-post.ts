@@ -1,7 +1,7 @@
 import { Agent, request as requestPlainly } from "node:http";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { EnvironmentProxy } from "@autonous/runtime/internal";
-import { AttemptFailed } from "../failures/failure.ts";
+import { AttemptFailed } from "../failures/model-failure.ts";
 
 export interface Post {
   readonly headers: Readonly<Record<string, string>>;

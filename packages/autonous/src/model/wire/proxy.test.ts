@@ -10,7 +10,7 @@ import { makeCertificate } from "../../../../../test/support/certificate.ts";
 import { FORMATS, KEY } from "../../../../../test/support/model-events.ts";
 import { startModelServer, stream } from "../../../../../test/support/model-server.ts";
 import { createProvider } from "../choose.ts";
-import { failureReason } from "../failures/failure.ts";
+import { failureReason } from "../failures/model-failure.ts";
 import type { ModelReply } from "../provider.ts";
 
 const HELLO = stream(FORMATS["compatible"]?.answer("Hello.") ?? []);

@@ -1,4 +1,4 @@
-import { AttemptFailed } from "../failures/failure.ts";
+import { AttemptFailed } from "../failures/model-failure.ts";
 import type { AnswerReader } from "./answer-reader.ts";
 import { AnthropicAnswer } from "./anthropic-answer.ts";
 import { ChatAnswer } from "./chat-answer.ts";

@@ -2,7 +2,7 @@ import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import { appendEvents, appendTaskEvent } from "../record/append-events.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
 import { endTask, moveTask, putBack, requireMove } from "./end-task.ts";
-import { expireOverdue } from "./approvals.ts";
+import { expireOverdue } from "./approval-table.ts";
 import { NEWEST_OF, setNewest } from "./lane-chain.ts";
 import {
   beat,
@@ -22,7 +22,7 @@ import type { WorkingState } from "./task-states.ts";
 import { endStopped, stoppedReply, STOPPED } from "./stop-task.ts";
 import { dueAt, findTask, headOf } from "./find-task.ts";
 import { KNOWN } from "./revisions.ts";
-import { parkTask, waitsForAnswer } from "./waiting.ts";
+import { parkTask, waitsForAnswer } from "./parked-tasks.ts";
 
 const INSERT = `insert into inbox
   (task_id, run_id, trace_id, source, external_id, lane, "user", text, skill, origin, files, undoes, state, run_at, created_at, previous)

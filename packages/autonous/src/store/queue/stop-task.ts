@@ -1,5 +1,5 @@
 import { appendTaskEvent } from "../record/append-events.ts";
-import { withdrawAll } from "./approvals.ts";
+import { withdrawAll } from "./approval-table.ts";
 import type { Queries } from "../sqlite/database.ts";
 import { endTask, requireMove } from "./end-task.ts";
 import type { Ending } from "./end-task.ts";

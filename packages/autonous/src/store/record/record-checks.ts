@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { AuditProblem, UnreadableEvent } from "@autonous/runtime/internal";
-import { textOfResult } from "./calls.ts";
+import { textOfResult } from "./call-table.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
-import { readableEvents } from "./events.ts";
+import { readableEvents } from "./event-table.ts";
 import { SERVICE_CHAIN } from "./service-chain.ts";
 
 /** Checks of the store for `audit verify`. */

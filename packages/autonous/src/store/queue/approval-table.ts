@@ -4,7 +4,7 @@ import type { Approval, ApprovalFilter, ApprovalKeeper, ApprovalState, Grant } f
 import type { Database, Queries } from "../sqlite/database.ts";
 import { damagedRow, isObject, parseKept } from "../sqlite/kept-json.ts";
 import { putQuestion } from "../record/put-outgoing.ts";
-import { wakeWaiting } from "./waiting.ts";
+import { wakeWaiting } from "./parked-tasks.ts";
 
 const COLUMNS = "approval_id, run_id, state, request_json, answer_json, answered_at";
 const BY_ID = `select ${COLUMNS} from approvals where approval_id = ?`;

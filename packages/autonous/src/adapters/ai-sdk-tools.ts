@@ -1,7 +1,7 @@
 import type { CallOptions, ToolCallResult } from "@autonous/runtime";
 import { resultText } from "../model/prompt/result-text.ts";
-import { answerCall, offeredTools } from "./offered-tools.ts";
-import type { OfferOptions, ToolRuntime } from "./offered-tools.ts";
+import { answerCall, offeredTools } from "./runtime-tools.ts";
+import type { OfferOptions, ToolRuntime } from "./runtime-tools.ts";
 
 /** Marks a JSON Schema for the AI SDK, in all of its versions. */
 const SCHEMA = Symbol.for("vercel.ai.schema");

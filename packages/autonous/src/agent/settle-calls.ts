@@ -1,9 +1,9 @@
 import type { ToolCallResult } from "@autonous/runtime";
-import type { AskedCall } from "./replies/asked-calls.ts";
-import { enterCalls } from "./calls-under-way.ts";
+import type { AskedCall } from "./replies/requested-calls.ts";
+import { enterCalls } from "./running-calls.ts";
 import { recordUnmade, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 import { whoAsks } from "./who-asks.ts";
 
 interface CallRound {

@@ -1,4 +1,4 @@
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 
 /** Who asked for a call. */
 interface CallUnderWay {

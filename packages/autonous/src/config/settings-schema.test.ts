@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fitsSchema } from "../../../../test/support/json-schema.ts";
 import { parseConfiguration } from "./read-file.ts";
-import { makeConfigurationSchema } from "./schema.ts";
+import { makeConfigurationSchema } from "./settings-schema.ts";
 import { SETTINGS } from "./settings.ts";
 
 const schema = makeConfigurationSchema();

@@ -2,8 +2,8 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../test/support/scratch.ts";
-import { changesSince, TrustStore } from "./trust.ts";
-import type { Thing, TrustedThing } from "./trust.ts";
+import { changesSince, TrustStore } from "./trust-store.ts";
+import type { Thing, TrustedThing } from "./trust-store.ts";
 
 const STAMP = { trusted_at: "2026-01-31T12:00:00Z", by: "ann" };
 

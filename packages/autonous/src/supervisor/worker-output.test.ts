@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { OutputLines } from "./output-lines.ts";
+import { OutputLines } from "./worker-output.ts";
 
 function collect(chunks: readonly string[], clock: () => number = () => 0): string[] {
   const lines: string[] = [];

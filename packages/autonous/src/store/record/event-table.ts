@@ -2,9 +2,46 @@ import type { RuntimeEvent } from "@autonous/runtime";
 import type { UnreadableEvent, AuditRecord } from "@autonous/runtime/internal";
 import type { Database, SqlValue, Queries } from "../sqlite/database.ts";
 import { StoreError } from "../store-error.ts";
-import type { EventFilter, Events, RecordedEvent } from "../store.ts";
 import { compileActors, outcomeOf } from "./audit-filter.ts";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
+
+export interface RecordedEvent {
+  /** Increases over all runs in recording order. */
+  readonly position: number;
+  readonly event: RuntimeEvent;
+}
+
+/** An event in its row; unreadable if the row is damaged. */
+export interface RecordedRow {
+  readonly position: number;
+  readonly run_id: string;
+  readonly seq: number;
+  readonly event: RuntimeEvent | UnreadableEvent;
+}
+
+export interface EventFilter {
+  readonly run_id?: string;
+  readonly task_id?: string;
+  readonly limit: number;
+}
+
+export interface Events {
+  /** The first `limit` events after a position, of all runs unless one is named. Throws if one is damaged. */
+  read(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedEvent[]>;
+  /** The last `limit` of them, oldest first. */
+  last(filter: EventFilter): Promise<readonly RecordedEvent[]>;
+  /** This and `lastRows` are for readers of several runs: a damaged row is reported in its place instead of thrown. */
+  rows(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedRow[]>;
+  lastRows(filter: EventFilter): Promise<readonly RecordedRow[]>;
+  /** The rows of one run after a sequence number. */
+  runRows(page: {
+    readonly run_id: string;
+    readonly after_seq: number;
+    readonly limit: number;
+  }): Promise<readonly RecordedRow[]>;
+  /** The audit records of calls, newest first. */
+  audits(filter: AuditFilter): Promise<AuditPage>;
+}
 
 const COLUMNS =
   "position, event_id, seq, ts, type, trace_id, task_id, run_id, parent_id, payload, mac, prev_hash, hash";
@@ -32,13 +69,6 @@ type EventRow = Omit<RuntimeEvent, "payload" | "mac"> & {
   readonly payload: string;
   readonly mac: string | null;
 };
-
-export interface RecordedRow {
-  readonly position: number;
-  readonly run_id: string;
-  readonly seq: number;
-  readonly event: RuntimeEvent | UnreadableEvent;
-}
 
 function recordedRow(row: EventRow): RecordedRow {
   const { position, run_id, seq } = row;

@@ -2,7 +2,7 @@ import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import type { CallOptions, ErrorCode, Runtime, ToolCallResult } from "@autonous/runtime";
 import type { AppendOptions, EventDraft, EventType } from "@autonous/runtime/internal";
 import type { CompleteOptions, Message, MessageImage, ModelProvider, ModelUsage } from "../model/provider.ts";
-import type { FailureReason } from "../model/failures/failure.ts";
+import type { FailureReason } from "../model/failures/model-failure.ts";
 import type { HistoryWindow, WindowState } from "./window/context-window.ts";
 import type { ProjectContext } from "./instructions.ts";
 import type { AgentLimits } from "./usage/limits.ts";

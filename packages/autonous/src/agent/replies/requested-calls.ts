@@ -7,7 +7,7 @@ import { isToolName } from "../../model/calls/json-reply.ts";
 import type { ParsedCall } from "../../model/calls/json-reply.ts";
 import type { NativeCall } from "../../model/provider.ts";
 import { cutText } from "../window/excerpts.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
 /** A call as a reply asked for it. */
 export interface AskedCall {

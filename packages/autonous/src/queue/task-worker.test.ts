@@ -7,8 +7,8 @@ import { ScratchStore, STORE_KINDS } from "../../../../test/support/store-places
 import { openStore } from "../store/open-store.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import { Worker } from "./worker.ts";
-import type { WorkerOptions } from "./worker.ts";
+import { Worker } from "./task-worker.ts";
+import type { WorkerOptions } from "./task-worker.ts";
 
 interface Going {
   readonly worker: Worker;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { makeWorld, recording, startRuntime } from "../../../../../test/support/agent-world.ts";
 import type { ModelProvider } from "../../model/provider.ts";
-import { ChantWatch, isChant } from "./chanting.ts";
+import { ChantWatch, isChant } from "./repetition-detector.ts";
 import { runAgent } from "../loop.ts";
 
 const SENTENCE = "I will now look at the file again to see what is in it. ";
