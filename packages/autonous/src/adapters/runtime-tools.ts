@@ -28,7 +28,7 @@ export function offeredTools(runtime: ToolRuntime, { tools: wanted }: OfferOptio
 }
 
 /** A call as the model requested it: arguments as an object, or as JSON text that may be invalid. */
-export interface AskedCall {
+export interface ModelToolCall {
   readonly name: string;
   readonly input: unknown;
 }
@@ -47,7 +47,7 @@ export interface CallAnswer {
  */
 export async function answerCalls(
   runtime: ToolRuntime,
-  calls: readonly AskedCall[],
+  calls: readonly ModelToolCall[],
   options: CallOptions = {},
 ): Promise<readonly CallAnswer[]> {
   const requests = calls.map(({ name, input }) => ({ name, args: readInput(input) }));
@@ -57,7 +57,7 @@ export async function answerCalls(
 
 export async function answerCall(
   runtime: ToolRuntime,
-  { name, input }: AskedCall,
+  { name, input }: ModelToolCall,
   options: CallOptions = {},
 ): Promise<CallAnswer> {
   return answerOf(await runtime.call({ name, args: readInput(input) }, options));

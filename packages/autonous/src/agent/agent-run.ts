@@ -6,7 +6,7 @@ import type { FailureReason } from "../model/failures/model-failure.ts";
 import type { HistoryWindow, WindowState } from "./window/context-window.ts";
 import type { ProjectContext } from "./instructions.ts";
 import type { AgentLimits } from "./usage/limits.ts";
-import { ProgressWatch } from "./no-progress.ts";
+import { CycleDetector } from "./no-progress.ts";
 import { readRecord } from "./resume.ts";
 import type { AgentRecord } from "./resume.ts";
 import { Meter } from "./usage/meter.ts";
@@ -127,7 +127,7 @@ export interface Run {
   readonly done: string[];
   readonly files_changed: Set<string>;
   readonly meter: Meter;
-  readonly watch: ProgressWatch;
+  readonly watch: CycleDetector;
   /** The model was told that it does not get on. */
   isWarned: boolean;
   /** Turns of this attempt. */
@@ -180,7 +180,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
     done: [],
     files_changed: new Set(),
     meter,
-    watch: new ProgressWatch(),
+    watch: new CycleDetector(),
     isWarned: false,
     turns: 0,
     rounds: task.rounds_before ?? 0,

@@ -3,12 +3,12 @@ import { faultReason } from "@autonous/runtime/internal";
 import type { ErrorCode } from "@autonous/runtime";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../model/provider.ts";
 import { bookFailed, charge } from "./usage/bookings.ts";
-import { ChantWatch } from "./replies/repetition-detector.ts";
-import { LONGEST_MS } from "./usage/meter.ts";
+import { RepetitionDetector } from "./replies/repetition-detector.ts";
+import { MAX_TIMER_MS } from "./usage/meter.ts";
 import type { Run } from "./agent-run.ts";
 import { estimateTokens, requestTokens } from "./window/tokens.ts";
 
-export interface Consulted {
+export interface Consultation {
   readonly reply: ModelReply;
   /** It said the same over and over, and was stopped. */
   readonly isChant: boolean;
@@ -57,7 +57,7 @@ export class NoReply extends Error {
 }
 
 /** How a model is asked. */
-export interface Asking {
+export interface ConsultOptions {
   /** `event_id` of the turn that it is asked for. */
   readonly parent_id: string | null;
   /** How long to try: after that another model is asked. */
@@ -68,7 +68,7 @@ export interface Asking {
  * Asks the model in use, for as long as the run may still work, and counts and charges what it used: attempts that
  * failed too, on record before the next one. Throws `NoReply` where the provider gives no reply, or a limit is reached.
  */
-export async function consult(run: Run, request: ModelRequest, asking: Asking): Promise<Consulted> {
+export async function consult(run: Run, request: ModelRequest, asking: ConsultOptions): Promise<Consultation> {
   const { provider } = run;
   const askedMs = run.now();
   const { reply, isChant, spent } = await complete(run, { request, provider, ...asking });
@@ -78,23 +78,23 @@ export async function consult(run: Run, request: ModelRequest, asking: Asking): 
   return { reply, isChant, about };
 }
 
-interface CompleteRequest extends Asking {
+interface CompleteRequest extends ConsultOptions {
   readonly request: ModelRequest;
   readonly provider: ModelProvider;
 }
 
-interface Completed extends Pick<Consulted, "reply" | "isChant"> {
+interface Completion extends Pick<Consultation, "reply" | "isChant"> {
   /** Of a reply that was stopped: what the provider says that it used. */
   readonly spent?: SpentUsage;
 }
 
-async function complete(run: Run, { request, provider, ...asking }: CompleteRequest): Promise<Completed> {
+async function complete(run: Run, { request, provider, ...asking }: CompleteRequest): Promise<Completion> {
   const { purpose = "round" } = request;
   const { onDelta, onRetry } = run.options;
-  const late = AbortSignal.timeout(Math.max(1, Math.min(run.meter.remainingMs, LONGEST_MS)));
+  const late = AbortSignal.timeout(Math.max(1, Math.min(run.meter.remainingMs, MAX_TIMER_MS)));
   const chanted = new AbortController();
   const books = keepBooks(run, { provider, purpose, parent_id: asking.parent_id, isOver: chanted.signal });
-  let watch = new ChantWatch();
+  let watch = new RepetitionDetector();
   let said = "";
   try {
     run.signal.throwIfAborted();
@@ -104,7 +104,7 @@ async function complete(run: Run, { request, provider, ...asking }: CompleteRequ
       onSpent: books.onSpent,
       onRetry: (retry) => {
         books.beforeRetry();
-        watch = new ChantWatch(); // the reply of the failed attempt is dropped
+        watch = new RepetitionDetector(); // the reply of the failed attempt is dropped
         said = "";
         onRetry?.(retry);
       },

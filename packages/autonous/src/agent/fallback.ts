@@ -3,7 +3,7 @@ import { failureReason, REASONS } from "../model/failures/model-failure.ts";
 import type { FailureReason } from "../model/failures/model-failure.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import { NoReply } from "./consult.ts";
-import type { Asking } from "./consult.ts";
+import type { ConsultOptions } from "./consult.ts";
 import type { ReachedLimit } from "./usage/limits.ts";
 import type { Run } from "./agent-run.ts";
 
@@ -23,7 +23,7 @@ interface FailedModel {
 export async function withFallback<T>(
   run: Run,
   parent_id: string | null,
-  ask: (asking: Asking) => Promise<T>,
+  ask: (asking: ConsultOptions) => Promise<T>,
 ): Promise<T> {
   const failed: FailedModel[] = [];
   const untried = new Set(run.models.filter((each) => run.meter.canPay(each)));

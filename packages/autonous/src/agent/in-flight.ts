@@ -1,13 +1,13 @@
 import type { ModelProvider } from "../model/provider.ts";
 
 /** The same provider, asked at most this many things at once; the rest wait in the order in which they came. So are its fallbacks, each. */
-export function limitInFlight(provider: ModelProvider, most: number): ModelProvider {
+export function limitInFlight(provider: ModelProvider, limit: number): ModelProvider {
   let inFlight = 0;
   const waiting: (() => void)[] = [];
 
   async function enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (inFlight < most) {
+    if (inFlight < limit) {
       inFlight += 1;
       return;
     }
@@ -34,7 +34,7 @@ export function limitInFlight(provider: ModelProvider, most: number): ModelProvi
   const { fallbacks } = provider;
   return {
     ...provider,
-    ...(fallbacks === undefined ? {} : { fallbacks: fallbacks.map((each) => limitInFlight(each, most)) }),
+    ...(fallbacks === undefined ? {} : { fallbacks: fallbacks.map((each) => limitInFlight(each, limit)) }),
     complete: async (request, options) => {
       await enter(options.signal);
       try {

@@ -30,7 +30,7 @@ interface Surroundings {
   readonly workspace: WorkspaceSurvey;
 }
 
-interface Instructed {
+interface InstructionParts {
   readonly protocol: NonNullable<ModelProvider["protocol"]>;
   readonly tools: readonly ModelTool[];
   /** Names of tools that have to be looked for. */
@@ -57,7 +57,7 @@ const PLAIN = [
 const NATIVE = ["Put independent calls into one reply. When the task is done, answer without a call."];
 
 /** The system text: short, for it is sent with every request. */
-export function writeInstructions({ protocol, tools, deferred, project, notes_bytes }: Instructed): string {
+export function writeInstructions({ protocol, tools, deferred, project, notes_bytes }: InstructionParts): string {
   return [
     TASK,
     ...(protocol === "native" ? NATIVE : PLAIN),
@@ -73,16 +73,16 @@ export function writeInstructions({ protocol, tools, deferred, project, notes_by
 }
 
 /** Longer lists are for the search. */
-const MOST_NAMED = 40;
+const MAX_NAMED = 40;
 
 function deferredLines(names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return [`More tools (look them up with tool_search before use): ${names.slice(0, MOST_NAMED).join(", ")}${more}.`];
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return [`More tools (look them up with tool_search before use): ${names.slice(0, MAX_NAMED).join(", ")}${more}.`];
 }
 
 /** Longer lists of names are for ls. */
-const MOST_CHARACTERS = 500;
+const MAX_CHARACTERS = 500;
 
 /** What others named and wrote is quoted: no name and no README becomes a task. */
 function surroundingLines({ surroundings }: ProjectContext): readonly string[] {
@@ -107,7 +107,7 @@ function gitWords({ branch, dirty }: GitState): string {
 function entryWords(entries: readonly string[], more: number): string {
   if (entries.length === 0) return "nothing";
   const shown: string[] = [];
-  let left = MOST_CHARACTERS;
+  let left = MAX_CHARACTERS;
   for (const entry of entries.map(oneLine)) {
     left -= entry.length + 2;
     if (left < 0) break;
@@ -118,7 +118,7 @@ function entryWords(entries: readonly string[], more: number): string {
 }
 
 function oneLine(text: string): string {
-  return makeVisible(text).slice(0, MOST_CHARACTERS);
+  return makeVisible(text).slice(0, MAX_CHARACTERS);
 }
 
 function toolLines(tools: readonly ModelTool[]): readonly string[] {
@@ -130,7 +130,7 @@ function toolLines(tools: readonly ModelTool[]): readonly string[] {
 }
 
 /** What the model is told after a reply that could not be used. */
-export function writeCorrection(message: string, protocol: Instructed["protocol"]): string {
+export function writeCorrection(message: string, protocol: InstructionParts["protocol"]): string {
   const next = protocol === "native" ? "Reply again." : "Reply again with exactly one JSON object.";
   return `${message}. Nothing was run. ${next}`;
 }

@@ -33,16 +33,16 @@ function final(answer: string): Step {
 }
 
 /** How it ended, without all that was said and used on the way. */
-type Ended = Omit<AgentOutcome, "messages" | "window" | "usage" | "context">;
+type OutcomeSummary = Omit<AgentOutcome, "messages" | "window" | "usage" | "context">;
 
-function inShort(outcome: AgentOutcome): Ended {
+function inShort(outcome: AgentOutcome): OutcomeSummary {
   const { messages: _messages, window: _window, usage: _usage, context: _context, ...ended } = outcome;
   return ended;
 }
 
 const TASK = { text: "Do it", task_id: "task_1", parent_id: "evt_task", trace_id: "trace_1" };
 
-interface Started {
+interface RunSetup {
   readonly world?: World;
   readonly steps: readonly Step[];
   readonly options?: Partial<AgentOptions>;
@@ -52,7 +52,7 @@ async function run({
   steps,
   options,
   ...given
-}: Started): Promise<{ world: World; requests: ModelRequest[]; outcome: Ended }> {
+}: RunSetup): Promise<{ world: World; requests: ModelRequest[]; outcome: OutcomeSummary }> {
   const world = given.world ?? (await makeWorld());
   const provider = await scripted(world, steps);
   const runtime = await startRuntime(world);
@@ -354,7 +354,7 @@ async function live({
   steps,
   death,
   keepsResults = true,
-}: Life): Promise<{ outcome: Ended | undefined; requests: ModelRequest[] }> {
+}: Life): Promise<{ outcome: OutcomeSummary | undefined; requests: ModelRequest[] }> {
   const journal = openJournal(world, death);
   const runtime = await startRuntime(world, journal);
   const provider = await scripted(world, steps);
@@ -435,7 +435,7 @@ for (const when of ["before", "after"] as const) {
 test("killed over and over, at each event, the task still ends, and nothing took effect twice", async () => {
   for (const when of ["before", "after"] as const) {
     const world = await makeWorld();
-    let outcome: Ended | undefined;
+    let outcome: OutcomeSummary | undefined;
     for (let lives = 0; outcome === undefined && lives < 200; lives++) {
       const event = world.events.length + (when === "before" ? 2 : 1);
       ({ outcome } = await live({ world, steps: EVENTFUL, death: { event, when }, keepsResults: false }));
@@ -597,7 +597,7 @@ test("on a real file: cut after any event, with half of the next one behind it, 
   const steps = [calls(["ls", { path: "src" }]), { text: "Hm." }, final("a.txt is there")];
   const provider = await scripted(world, steps);
   const file = join(world.folder, "state", "runs", "run_1", "events.jsonl");
-  const attempt = async (): Promise<Ended> => {
+  const attempt = async (): Promise<OutcomeSummary> => {
     const runtime = await createRuntime(options);
     const outcome = await runAgent({ runtime, provider, task: TASK, limits: { max_turns: 5 } });
     await runtime.close();

@@ -2,9 +2,9 @@ import { isParked, toolsFoundBy } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import { problemOfReply } from "../model/failures/reply-words.ts";
 import { resultText } from "../model/prompt/result-text.ts";
-import type { AskedCall } from "./replies/requested-calls.ts";
+import type { RequestedCall } from "./replies/requested-calls.ts";
 import { settleCalls } from "./settle-calls.ts";
-import { CONTINUE, cutAnswer, joinPieces, MOST_CONTINUED, withPieces } from "./replies/answer-pieces.ts";
+import { CONTINUE, cutAnswer, joinPieces, MAX_CONTINUATIONS, withPieces } from "./replies/answer-pieces.ts";
 import { writeCorrection, writeNoProgress } from "./instructions.ts";
 import { recallBilled } from "./usage/bookings.ts";
 import { askModel, recallRound } from "./model-round.ts";
@@ -119,7 +119,7 @@ function failedBy(run: Run, { code, message, reason }: Extract<Round, { readonly
 }
 
 /** Tells the model what its call gave. Gives the cycle that the call closes, where it does. */
-function takeResult(run: Run, call: AskedCall, result: ToolCallResult): Cycle | undefined {
+function takeResult(run: Run, call: RequestedCall, result: ToolCallResult): Cycle | undefined {
   const name = run.redact(call.name);
   run.messages.push({ role: "tool", tool_call_id: call.tool_call_id, name, text: resultText(result), result });
   run.done.push(`${name} ${result.error === null ? "ok" : `failed (${result.error.code})`}`);
@@ -141,7 +141,7 @@ function correct(run: Run, { message, advice }: Extract<Round, { readonly kind: 
 /** An answer that was cut off is continued, a few times; then it is shown as far as it goes. */
 function goOn(run: Run, piece: string): End | undefined {
   run.pieces.push(piece);
-  if (run.pieces.length > MOST_CONTINUED) return cutAnswer(run);
+  if (run.pieces.length > MAX_CONTINUATIONS) return cutAnswer(run);
   run.messages.push({ role: "user", text: CONTINUE });
   return undefined;
 }

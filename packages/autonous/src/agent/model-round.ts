@@ -1,7 +1,7 @@
 import type { ModelUsage, ModelRequest } from "../model/provider.ts";
 import { failureReason } from "../model/failures/model-failure.ts";
 import { NoReply, consult } from "./consult.ts";
-import type { Consulted, Asking } from "./consult.ts";
+import type { Consultation, ConsultOptions } from "./consult.ts";
 import { recallSwitch, withFallback } from "./fallback.ts";
 import { placesOf } from "./window/context-window.ts";
 import type { WindowState } from "./window/context-window.ts";
@@ -20,7 +20,7 @@ import type { OverflowNumbers } from "./window/window-limits.ts";
 export async function askModel(run: Run, parent_id: string): Promise<Round> {
   await run.enter("model_round");
   const askedMs = run.now();
-  let consulted: Consulted;
+  let consulted: Consultation;
   try {
     consulted = await withFallback(run, parent_id, (asking) => askWithin(run, parent_id, asking));
   } catch (error) {
@@ -63,11 +63,11 @@ interface RecordedWindow {
 }
 
 /** What is repeated is not kept: it would be repeated again. */
-const KEPT_OF_CHANT = 500;
+const MAX_STORED_REPETITION = 500;
 
 function chant(run: Run, text: string): ReadReply {
   const message = "Cannot use the reply: it repeated itself and was stopped; say it once";
-  const kept = run.redact(text).slice(0, KEPT_OF_CHANT).toWellFormed();
+  const kept = run.redact(text).slice(0, MAX_STORED_REPETITION).toWellFormed();
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: !text.startsWith(kept) });
 }
 
@@ -84,9 +84,9 @@ function failedRound(run: Run, { code, message, cause, all }: NoReply): Round & 
 }
 
 /** To a tenth of what was tried first, where the server names no numbers. */
-const MOST_SHRUNK = 7;
+const MAX_SHRINKS = 7;
 
-interface Refused {
+interface RefusedRequest {
   readonly refusal: NoReply;
   /** Tokens of the request, as estimated here. */
   readonly estimated: number;
@@ -96,8 +96,8 @@ interface Refused {
  * Asks for the next round. A request that was too long for the model is made smaller, as long as that is of use: by what
  * the server says about its size, else step by step. Throws `NoReply`.
  */
-async function askWithin(run: Run, parent_id: string, asking: Asking): Promise<Consulted> {
-  let last: Refused | undefined;
+async function askWithin(run: Run, parent_id: string, asking: ConsultOptions): Promise<Consultation> {
+  let last: RefusedRequest | undefined;
   for (let shrunk = 0; ; shrunk++) {
     if (last !== undefined && hasNoRoom(run)) throw tooLarge(run, last);
     const { provider } = run;
@@ -105,7 +105,7 @@ async function askWithin(run: Run, parent_id: string, asking: Asking): Promise<C
     if (run.provider !== provider) last = undefined; // it was another model that refused
     const request = nextRequest(run);
     const estimated = estimatedTokens(run, request);
-    if (last !== undefined && (estimated >= last.estimated || shrunk > MOST_SHRUNK)) throw tooLarge(run, last);
+    if (last !== undefined && (estimated >= last.estimated || shrunk > MAX_SHRINKS)) throw tooLarge(run, last);
     try {
       const consulted = await consult(run, request, asking);
       return noteCut(run, { request, estimated, consulted });
@@ -117,14 +117,14 @@ async function askWithin(run: Run, parent_id: string, asking: Asking): Promise<C
   }
 }
 
-interface Answered {
+interface AnsweredRequest {
   readonly request: ModelRequest;
   readonly estimated: number;
-  readonly consulted: Consulted;
+  readonly consulted: Consultation;
 }
 
 /** Learns from how the server counted the request. Where it did not read all of it, the user is told, once. */
-function noteCut(run: Run, { request, estimated, consulted }: Answered): Consulted {
+function noteCut(run: Run, { request, estimated, consulted }: AnsweredRequest): Consultation {
   const known = limitsOf(run);
   const { usage } = consulted.reply;
   const limits = learnFromReply(known, estimated, usage?.input_tokens);
@@ -150,7 +150,7 @@ function hasNoRoom(run: Run): boolean {
 }
 
 /** What the server said, with the numbers that tell what to change. */
-function tooLarge(run: Run, { refusal, estimated }: Refused): NoReply {
+function tooLarge(run: Run, { refusal, estimated }: RefusedRequest): NoReply {
   const { fixed, room, limit } = windowUse(run);
   // Without a number from the server, the size that it refused is what bounds the request.
   const isForReply = limit > room && limitsOf(run).refused === undefined;

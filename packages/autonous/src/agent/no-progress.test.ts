@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { makeWorld, recording, startRuntime } from "../../../../test/support/agent-world.ts";
 import type { ModelProvider, ModelReply } from "../model/provider.ts";
 import { runAgent } from "./loop.ts";
-import { findCycle, ProgressWatch } from "./no-progress.ts";
+import { findCycle, CycleDetector } from "./no-progress.ts";
 
 const list = (text: string): string[] => text.split(" ");
 const times = (count: number, text: string): string => Array(count).fill(text).join(" ");
@@ -55,7 +55,7 @@ function result(at: number, stdout: string): ToolCallResult {
 }
 
 test("results that differ in nothing but their ids and times are the same", () => {
-  const watch = new ProgressWatch();
+  const watch = new CycleDetector();
   const found = [1, 2, 3, 4, 5].map((at) =>
     watch.note({ name: "bash", arguments: { cmd: "x" }, result: result(at, "same") }),
   );
@@ -63,7 +63,7 @@ test("results that differ in nothing but their ids and times are the same", () =
 });
 
 test("a call that is polled and gives something else each time is progress", () => {
-  const watch = new ProgressWatch();
+  const watch = new CycleDetector();
   for (let at = 0; at < 50; at++) {
     expect(
       watch.note({ name: "background_output", arguments: { id: 1 }, result: result(at, `line ${at}`) }),

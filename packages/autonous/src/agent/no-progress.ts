@@ -5,7 +5,7 @@ import { outputText } from "../model/prompt/result-text.ts";
 import { isKept } from "./recorded-result.ts";
 
 /** The longest cycle of calls that is looked for. */
-const LONGEST_CYCLE = 5;
+const MAX_CYCLE = 5;
 /** How often a cycle comes before it is one: fewer are a second look. */
 const REPEATS = 5;
 
@@ -16,7 +16,7 @@ export interface Cycle {
   readonly repeats: number;
 }
 
-interface MadeCall {
+interface CompletedCall {
   readonly name: string;
   readonly arguments: unknown;
   readonly result: ToolCallResult;
@@ -26,14 +26,14 @@ interface MadeCall {
  * Watches what calls give, across turns. The same calls with the same results, over and over, are no progress; a call
  * whose result changes, such as one that polls, is.
  */
-export class ProgressWatch {
+export class CycleDetector {
   /** Of the last calls, oldest first. */
   readonly #keys: string[] = [];
 
   /** Takes note of a call. Gives the cycle that it closes, where there is one. */
-  note(call: MadeCall): Cycle | undefined {
+  note(call: CompletedCall): Cycle | undefined {
     this.#keys.push(keyOf(call));
-    if (this.#keys.length > LONGEST_CYCLE * REPEATS) this.#keys.shift();
+    if (this.#keys.length > MAX_CYCLE * REPEATS) this.#keys.shift();
     return findCycle(this.#keys);
   }
 
@@ -44,7 +44,7 @@ export class ProgressWatch {
 
 /** The shortest cycle that the list ends in. */
 export function findCycle(keys: readonly string[]): Cycle | undefined {
-  for (let length = 1; length <= LONGEST_CYCLE; length++) {
+  for (let length = 1; length <= MAX_CYCLE; length++) {
     const span = length * REPEATS;
     if (keys.length < span) return undefined;
     const tail = keys.slice(-span);
@@ -53,7 +53,7 @@ export function findCycle(keys: readonly string[]): Cycle | undefined {
   return undefined;
 }
 
-function keyOf({ name, arguments: args, result }: MadeCall): string {
+function keyOf({ name, arguments: args, result }: CompletedCall): string {
   const { tool_call_id, error, payload } = result;
   // What was not kept may have been different each time.
   const output = isKept(result)

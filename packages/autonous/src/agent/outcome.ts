@@ -60,15 +60,15 @@ export function recordedOutcome({ type, payload }: RuntimeEvent): AgentOutcome {
   return { outcome: "completed", answer, ...(cut === undefined ? {} : { cut }), turns, calls, usage };
 }
 
-const MOST_CALLS = 10;
-const MOST_FILES = 20;
+const MAX_CALLS = 10;
+const MAX_FILES = 20;
 
 /** For whoever has to go on where a limit stopped the run. */
 export function doneSoFar({ done, files_changed }: Run): string {
   if (done.length === 0) return "No call was made";
-  const told = done.slice(-MOST_CALLS).join(", ");
-  const calls = `Done so far: ${done.length > MOST_CALLS ? `${done.length} calls, the last of them ` : ""}${told}`;
+  const told = done.slice(-MAX_CALLS).join(", ");
+  const calls = `Done so far: ${done.length > MAX_CALLS ? `${done.length} calls, the last of them ` : ""}${told}`;
   if (files_changed.size === 0) return calls;
-  const more = files_changed.size > MOST_FILES ? ` and ${files_changed.size - MOST_FILES} more` : "";
-  return `${calls}. Files changed: ${[...files_changed].slice(0, MOST_FILES).join(", ")}${more}`;
+  const more = files_changed.size > MAX_FILES ? ` and ${files_changed.size - MAX_FILES} more` : "";
+  return `${calls}. Files changed: ${[...files_changed].slice(0, MAX_FILES).join(", ")}${more}`;
 }

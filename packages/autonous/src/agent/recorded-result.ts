@@ -2,7 +2,7 @@ import { ERRORS } from "@autonous/runtime";
 import { labelled } from "@autonous/runtime/internal";
 import type { CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { Actor, AuditRecord } from "@autonous/runtime/internal";
-import type { AskedCall } from "./replies/requested-calls.ts";
+import type { RequestedCall } from "./replies/requested-calls.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./agent-run.ts";
 import { whoAsks } from "./who-asks.ts";
@@ -60,8 +60,8 @@ export function isKept({ payload }: ToolCallResult): boolean {
   return payload?.stdout !== NOT_KEPT;
 }
 
-interface Unmade {
-  readonly call: AskedCall;
+interface SkippedCall {
+  readonly call: RequestedCall;
   readonly code: Extract<ErrorCode, "Interrupted" | "InvalidArguments">;
   readonly past: RecordedCall;
   /** `event_id` of the turn's start. */
@@ -70,7 +70,7 @@ interface Unmade {
 }
 
 /** Ends a call that is not run (again), on record, so that the model can look and decide. */
-export async function recordUnmade(run: Run, unmade: Unmade): Promise<ToolCallResult> {
+export async function recordSkippedCall(run: Run, unmade: SkippedCall): Promise<ToolCallResult> {
   const { call, past, parent_id, reason, code } = unmade;
   const { class: errorClass, hint } = ERRORS[code];
   const error: CallError = { code, class: errorClass, message: run.redact(reason), hint };
@@ -95,7 +95,7 @@ export async function recordUnmade(run: Run, unmade: Unmade): Promise<ToolCallRe
 }
 
 /** The tool's own name, which the start of a call has; a reply may have used an alias. */
-function toolNameOf({ name }: AskedCall, started: RuntimeEvent | undefined): string {
+function toolNameOf({ name }: RequestedCall, started: RuntimeEvent | undefined): string {
   const recorded = started?.payload["tool_name"];
   return typeof recorded === "string" ? recorded : name;
 }
@@ -107,7 +107,7 @@ function actorOf(run: Run): Actor {
 }
 
 /** The audit record that every call yields (spec 1, Events). The policy's word on it is lost with the process that asked. */
-function auditOf(run: Run, { call, code, past: { started } }: Unmade, result: ToolCallResult): AuditRecord {
+function auditOf(run: Run, { call, code, past: { started } }: SkippedCall, result: ToolCallResult): AuditRecord {
   const name = toolNameOf(call, started);
   const tool = run.options.runtime.tools().find((each) => each.name === name);
   const now = new Date(run.now()).toISOString();

@@ -15,14 +15,14 @@ const VERDICT = {
   verdict_reason: "there is a backup",
 };
 
-interface Challenged {
+interface ChallengedCall {
   readonly result: ToolCallResult;
   readonly runs: number;
   readonly audit: unknown;
 }
 
 /** Calls a tool that asks to be challenged, with a model that says this. */
-async function challenge(model: "direct" | readonly object[]): Promise<Challenged> {
+async function challenge(model: "direct" | readonly object[]): Promise<ChallengedCall> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const script = join(folder, "script.json");

@@ -3,7 +3,7 @@ import type { OnReverseThinking } from "@autonous/runtime";
 import { readJsonObject } from "../model/calls/json-reply.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "../model/provider.ts";
 import { recordBilled } from "./usage/bookings.ts";
-import { callUnderWay } from "./running-calls.ts";
+import { runningCall } from "./running-calls.ts";
 import { consult, NoReply } from "./consult.ts";
 import { withFallback } from "./fallback.ts";
 
@@ -41,7 +41,7 @@ export function createReverseThinker({ provider, redactValue, signal }: ThinkerO
 
 /** Undefined where the call belongs to no run of this process. */
 async function askInRun(tool_call_id: string, request: ModelRequest): Promise<ModelReply | undefined> {
-  const call = callUnderWay(tool_call_id);
+  const call = runningCall(tool_call_id);
   if (call === undefined) return undefined;
   const { run, parent_id } = call;
   try {

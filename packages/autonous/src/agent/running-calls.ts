@@ -1,13 +1,13 @@
 import type { Run } from "./agent-run.ts";
 
 /** Who asked for a call. */
-interface CallUnderWay {
+interface RunningCall {
   readonly run: Run;
   /** `event_id` of the turn's start. */
   readonly parent_id: string;
 }
 
-const underWay = new Map<string, CallUnderWay>();
+const underWay = new Map<string, RunningCall>();
 
 interface Request {
   readonly tool_call_id: string;
@@ -15,7 +15,7 @@ interface Request {
 }
 
 /** Notes that a run has calls under way, until the function that it gives is called. */
-export function enterCalls(run: Run, requests: readonly Request[]): () => void {
+export function trackCalls(run: Run, requests: readonly Request[]): () => void {
   for (const { tool_call_id, parent_id } of requests) underWay.set(tool_call_id, { run, parent_id });
   return () => {
     for (const { tool_call_id } of requests) underWay.delete(tool_call_id);
@@ -23,6 +23,6 @@ export function enterCalls(run: Run, requests: readonly Request[]): () => void {
 }
 
 /** The run of this process that a call belongs to: what is asked of the model about it is paid by that run. */
-export function callUnderWay(tool_call_id: string): CallUnderWay | undefined {
+export function runningCall(tool_call_id: string): RunningCall | undefined {
   return underWay.get(tool_call_id);
 }

@@ -1,13 +1,13 @@
 import type { ToolCallResult } from "@autonous/runtime";
-import type { AskedCall } from "./replies/requested-calls.ts";
-import { enterCalls } from "./running-calls.ts";
-import { recordUnmade, resultOfEvent } from "./recorded-result.ts";
+import type { RequestedCall } from "./replies/requested-calls.ts";
+import { trackCalls } from "./running-calls.ts";
+import { recordSkippedCall, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./agent-run.ts";
 import { whoAsks } from "./who-asks.ts";
 
 interface CallRound {
-  readonly calls: readonly AskedCall[];
+  readonly calls: readonly RequestedCall[];
   /** `event_id` of the turn's start. */
   readonly parent_id: string;
   /** The calls were asked for before a crash, and their arguments are those of the record. */
@@ -15,7 +15,7 @@ interface CallRound {
 }
 
 interface SettledCall {
-  readonly call: AskedCall;
+  readonly call: RequestedCall;
   readonly result: ToolCallResult;
 }
 
@@ -24,8 +24,8 @@ interface SettledCall {
  * had begun, or cannot be run from the record, is answered `Interrupted`; the rest goes through the gate (spec 4, Durable).
  */
 export async function settleCalls(run: Run, round: CallRound): Promise<readonly SettledCall[]> {
-  const results = new Map<AskedCall, ToolCallResult>();
-  const open: AskedCall[] = [];
+  const results = new Map<RequestedCall, ToolCallResult>();
+  const open: RequestedCall[] = [];
   for (const call of round.calls) {
     const result = await settleUnmade(run, call, round);
     if (result === undefined) open.push(call);
@@ -36,7 +36,11 @@ export async function settleCalls(run: Run, round: CallRound): Promise<readonly 
   return round.calls.map((call) => ({ call, result: need(results.get(call), call.tool_call_id) }));
 }
 
-async function makeCalls(run: Run, calls: readonly AskedCall[], parent_id: string): Promise<readonly SettledCall[]> {
+async function makeCalls(
+  run: Run,
+  calls: readonly RequestedCall[],
+  parent_id: string,
+): Promise<readonly SettledCall[]> {
   const { runtime } = run.options;
   await run.enter("tool_round");
   const { trace_id, task_id, signal } = run;
@@ -46,7 +50,7 @@ async function makeCalls(run: Run, calls: readonly AskedCall[], parent_id: strin
   const { onProgress, callSignal } = run.options;
   const told = onProgress === undefined ? {} : { onProgress };
   const stops = callSignal === undefined ? [signal] : [signal, callSignal()];
-  const leave = enterCalls(run, requests);
+  const leave = trackCalls(run, requests);
   const results = await run.meter
     .waiting((timeIsOver) =>
       runtime.callAll(requests, { signal: AbortSignal.any([...stops, timeIsOver]), ...who, ...told }),
@@ -62,21 +66,21 @@ function need(result: ToolCallResult | undefined, tool_call_id: string): ToolCal
 }
 
 /** The result of a call that is not to be made now; undefined where it is. */
-async function settleUnmade(run: Run, call: AskedCall, round: CallRound): Promise<ToolCallResult | undefined> {
+async function settleUnmade(run: Run, call: RequestedCall, round: CallRound): Promise<ToolCallResult | undefined> {
   const { parent_id, isFromRecord } = round;
   const past: RecordedCall = run.record.calls.get(call.tool_call_id) ?? {};
   if (past.ended !== undefined)
     return (await run.options.storedResult?.(call.tool_call_id)) ?? resultOfEvent(past.ended);
   if (call.problem !== undefined) {
     const reason = `Cannot call "${call.name}": ${call.problem}`;
-    return await recordUnmade(run, { call, past, parent_id, reason, code: "InvalidArguments" });
+    return await recordSkippedCall(run, { call, past, parent_id, reason, code: "InvalidArguments" });
   }
   const reason = isFromRecord ? await whyNotNow(run, call, past) : undefined;
   if (reason === undefined) return undefined;
-  return await recordUnmade(run, { call, past, parent_id, reason, code: "Interrupted" });
+  return await recordSkippedCall(run, { call, past, parent_id, reason, code: "Interrupted" });
 }
 
-async function whyNotNow(run: Run, call: AskedCall, { started }: RecordedCall): Promise<string | undefined> {
+async function whyNotNow(run: Run, call: RequestedCall, { started }: RecordedCall): Promise<string | undefined> {
   const { name, redacted, tool_call_id } = call;
   if (redacted) {
     const state = started === undefined ? "had not run yet" : "was running";

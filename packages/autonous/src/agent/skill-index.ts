@@ -4,7 +4,7 @@ import type { ProjectContext } from "./instructions.ts";
 /** Names and descriptions together: they are sent with every request, and the body is one call away. */
 export const INDEX_BYTES = 4_000;
 /** Of a description this much says at least what a skill is about; where less is left for each, only names are listed. */
-const LEAST_BYTES = 40;
+const MIN_BYTES = 40;
 const INTRODUCTION =
   "Skills (instructions for kinds of tasks): before you begin, read the one that fits the task with read_skill.";
 
@@ -26,7 +26,7 @@ type Row = NonNullable<ProjectContext["skills"]>[number];
 function indexOf(rows: readonly Row[]): readonly string[] {
   const names = rows.reduce((sum, { name }) => sum + Buffer.byteLength(`- ${name}: \n`), 0);
   const left = INDEX_BYTES - names;
-  if (left < rows.length * LEAST_BYTES) return onlyNames(rows);
+  if (left < rows.length * MIN_BYTES) return onlyNames(rows);
   const shares = shareOut(
     rows.map(({ description }) => Buffer.byteLength(description)),
     left,

@@ -1,7 +1,7 @@
 import { mergeTrusted, narrowBy } from "@autonous/runtime/internal";
 import type { PolicyRule } from "@autonous/runtime";
 import type { DecisionSettings, PolicyLayer } from "@autonous/runtime/internal";
-import type { Refused } from "./load.ts";
+import type { RefusedSetting } from "./load.ts";
 import type { ReadFile } from "./read-file.ts";
 
 /** The policy part of a file, with the line of each rule. The profile is handled as a setting. */
@@ -19,10 +19,10 @@ export function applyPolicy(policy: DecisionSettings, read: ReadFile, trusted: b
 }
 
 /** The parts of a file's policy that are not in force. */
-export function refusedPolicy(read: ReadFile, trusted: boolean, inForce: DecisionSettings): readonly Refused[] {
+export function refusedPolicy(read: ReadFile, trusted: boolean, inForce: DecisionSettings): readonly RefusedSetting[] {
   const { rules, network, approve, reverse_thinking } = read.policy;
   const { configuration } = inForce;
-  const refused: Refused[] = [];
+  const refused: RefusedSetting[] = [];
   const refuse = (path: readonly (string | number)[], why: string, until_trusted = true): void =>
     void refused.push({ where: read.where(path), what: path.join("."), why, until_trusted });
   if (approve !== undefined) refuse(["approve"], "only the user's own configuration can set this", false);

@@ -8,23 +8,23 @@ import type { Configuration } from "./load.ts";
 import { thingOf, withProject } from "./project.ts";
 import { TrustStore } from "./trust-store.ts";
 
-interface Opening {
+interface OpenOptions {
   readonly roots?: readonly string[];
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
 }
 
-interface Opened extends Folder {
+interface OpenProject extends Folder {
   readonly root: string;
   readonly environment: NodeJS.ProcessEnv;
-  open(more?: Opening): Configuration;
+  open(more?: OpenOptions): Configuration;
   roots(): readonly string[];
   /** Trusts the file, as a user does after a review. */
   trust(roots?: readonly string[]): void;
 }
 
 /** A workspace `work/` whose project file holds this, and a user whose own file holds that. */
-async function workspace(project: unknown, own: unknown = {}): Promise<Opened> {
+async function workspace(project: unknown, own: unknown = {}): Promise<OpenProject> {
   const folder = await scratchFolder();
   const { path, make } = folder;
   await make({
@@ -34,7 +34,7 @@ async function workspace(project: unknown, own: unknown = {}): Promise<Opened> {
   });
   const root = join(path, "work");
   const environment = { XDG_CONFIG_HOME: join(path, "config"), XDG_STATE_HOME: join(path, "state") };
-  const opened = ({ roots = [root], cwd = root, env = {} }: Opening = {}) => {
+  const opened = ({ roots = [root], cwd = root, env = {} }: OpenOptions = {}) => {
     const all = { ...environment, ...env };
     return withProject(loadConfiguration(all), { roots, cwd, environment: all });
   };

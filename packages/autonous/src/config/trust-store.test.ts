@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../test/support/scratch.ts";
 import { changesSince, TrustStore } from "./trust-store.ts";
-import type { Thing, TrustedThing } from "./trust-store.ts";
+import type { TrustItem, TrustedItem } from "./trust-store.ts";
 
 const STAMP = { trusted_at: "2026-01-31T12:00:00Z", by: "ann" };
 
-function skill(path: string, digest = "d1"): TrustedThing {
+function skill(path: string, digest = "d1"): TrustedItem {
   return { kind: "skill", path, digest, files: [{ path: "SKILL.md", sha256: digest }], ...STAMP };
 }
 
@@ -38,7 +38,7 @@ test("trust applies to exactly this content, at this path, as this kind", async 
 
 test("a configuration is trusted for its roots, in whatever order they are named", async () => {
   const store = await emptyStore();
-  const thing: TrustedThing = { ...skill("/w/c"), kind: "configuration", roots: ["/b", "/a"] };
+  const thing: TrustedItem = { ...skill("/w/c"), kind: "configuration", roots: ["/b", "/a"] };
   store.add(thing);
 
   expect(store.isTrusted({ ...thing, roots: ["/a", "/b"] })).toBe(true);
@@ -78,7 +78,7 @@ for (const { title, text } of DAMAGED) {
 }
 
 test("changes are reported file by file", () => {
-  const thing = (files: Readonly<Record<string, string>>, digest: string): Thing => ({
+  const thing = (files: Readonly<Record<string, string>>, digest: string): TrustItem => ({
     kind: "skill",
     path: "/w/a",
     digest,

@@ -4,20 +4,20 @@ import { dirname, join } from "node:path";
 import { canonicalJson, headsFolder, isInside, NotAFileError, readOwnText } from "@autonous/runtime/internal";
 
 /** `executable`: skills only; older versions did not store it. */
-export interface ThingFile {
+export interface TrustItemFile {
   readonly path: string;
   readonly sha256: string;
   readonly executable?: boolean;
 }
 
 /** A configuration, skill or module of a workspace, in its current state. */
-export interface Thing {
+export interface TrustItem {
   readonly kind: "configuration" | "skill" | "module";
   /** Its real path. */
   readonly path: string;
   /** Of the content. */
   readonly digest: string;
-  readonly files: readonly ThingFile[];
+  readonly files: readonly TrustItemFile[];
   /**
    * Configurations only: the folders that it was trusted for. What it allows applies to all of them, so other folders
    * need new trust.
@@ -28,7 +28,7 @@ export interface Thing {
 }
 
 /** A thing that the user has trusted. */
-export interface TrustedThing extends Thing {
+export interface TrustedItem extends TrustItem {
   readonly trusted_at: string;
   readonly by: string;
 }
@@ -46,19 +46,19 @@ export class TrustStore {
   }
 
   /** Whether exactly this content was trusted at this path. */
-  isTrusted(thing: Pick<Thing, "kind" | "path" | "digest" | "roots">): boolean {
+  isTrusted(thing: Pick<TrustItem, "kind" | "path" | "digest" | "roots">): boolean {
     return this.find(thing)?.digest === thing.digest;
   }
 
   /** What was trusted at this path, whatever its current content. */
-  find(thing: Pick<Thing, "kind" | "path" | "roots">): TrustedThing | undefined {
+  find(thing: Pick<TrustItem, "kind" | "path" | "roots">): TrustedItem | undefined {
     const found = readThing(join(this.folder, nameOf(thing)));
     // The file name is a hash of these fields: a mismatch means that the file was placed there by hand.
     return found !== undefined && nameOf(found) === nameOf(thing) ? found : undefined;
   }
 
   /** Everything that was trusted in these folders. */
-  inside(folders: readonly string[]): readonly TrustedThing[] {
+  inside(folders: readonly string[]): readonly TrustedItem[] {
     return namesIn(this.folder).flatMap((name) => {
       const found = readThing(join(this.folder, name));
       return found !== undefined && folders.some((folder) => isInside(folder, found.path)) ? [found] : [];
@@ -66,7 +66,7 @@ export class TrustStore {
   }
 
   /** The texts serve only to show later what changed. */
-  add(thing: TrustedThing, texts: Texts = {}): void {
+  add(thing: TrustedItem, texts: Texts = {}): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const path = join(this.folder, nameOf(thing));
     replace(textsFile(path), { digest: thing.digest, texts });
@@ -74,7 +74,7 @@ export class TrustStore {
   }
 
   /** The texts of the files that were trusted, by path. Empty if none are stored. */
-  textsOf(thing: TrustedThing): Texts {
+  textsOf(thing: TrustedItem): Texts {
     const value = readJson(textsFile(join(this.folder, nameOf(thing))));
     const { digest, texts } = Object(value) as { readonly digest?: unknown; readonly texts?: unknown };
     if (digest !== thing.digest || typeof texts !== "object" || texts === null) return {};
@@ -83,7 +83,7 @@ export class TrustStore {
     );
   }
 
-  remove(thing: Thing): void {
+  remove(thing: TrustItem): void {
     const path = join(this.folder, nameOf(thing));
     for (const each of [path, textsFile(path)]) rmSync(each, { force: true });
   }
@@ -103,7 +103,7 @@ function replace(path: string, value: object): void {
   renameSync(made, path);
 }
 
-function nameOf({ kind, path, roots = [] }: Pick<Thing, "kind" | "path" | "roots">): string {
+function nameOf({ kind, path, roots = [] }: Pick<TrustItem, "kind" | "path" | "roots">): string {
   return `${hash("sha256", canonicalJson([kind, path, [...roots].sort()]))}.json`;
 }
 
@@ -117,7 +117,7 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /** Undefined if it is missing or invalid: then nothing is trusted. */
-function readThing(path: string): TrustedThing | undefined {
+function readThing(path: string): TrustedItem | undefined {
   const value = readJson(path);
   return isThing(value) ? value : undefined;
 }
@@ -132,7 +132,7 @@ function readJson(path: string): unknown {
   }
 }
 
-function isThing(value: unknown): value is TrustedThing {
+function isThing(value: unknown): value is TrustedItem {
   const { kind, path, digest, files, roots = [] } = Object(value) as Readonly<Record<string, unknown>>;
   return (
     (kind === "configuration" || kind === "skill" || kind === "module") &&
@@ -160,7 +160,7 @@ const CHANGES = {
 } as const satisfies Record<FileChange["change"], string>;
 
 /** The files that changed since the thing was trusted, by path. */
-export function filesChangedSince(before: Thing, now: Thing): readonly FileChange[] {
+export function filesChangedSince(before: TrustItem, now: TrustItem): readonly FileChange[] {
   const old = new Map(before.files.map((file) => [file.path, file]));
   const fresh = new Map(now.files.map((file) => [file.path, file]));
   const all = [...new Set([...old.keys(), ...fresh.keys()])].sort((one, other) => (one < other ? -1 : 1));
@@ -170,7 +170,7 @@ export function filesChangedSince(before: Thing, now: Thing): readonly FileChang
   });
 }
 
-function changeOf(old: ThingFile | undefined, now: ThingFile | undefined): FileChange["change"] | undefined {
+function changeOf(old: TrustItemFile | undefined, now: TrustItemFile | undefined): FileChange["change"] | undefined {
   if (old === undefined) return "new";
   if (now === undefined) return "gone";
   if (old.sha256 !== now.sha256) return "changed";
@@ -179,7 +179,7 @@ function changeOf(old: ThingFile | undefined, now: ThingFile | undefined): FileC
 }
 
 /** The changes since the thing was trusted, as clauses about files. */
-export function changesSince(before: Thing, now: Thing): readonly string[] {
+export function changesSince(before: TrustItem, now: TrustItem): readonly string[] {
   const changes = filesChangedSince(before, now).map(({ path, change }) => `"${path}" ${CHANGES[change]}`);
   // The digest of a skill covers more than the content of its files.
   return changes.length === 0 && before.digest !== now.digest ? ["which files are executable has changed"] : changes;

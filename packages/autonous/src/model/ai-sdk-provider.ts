@@ -31,7 +31,7 @@ import { habitsOf } from "./vendors/vendor-habits.ts";
 import { vendorsOf } from "./vendors/vendors.ts";
 import type { Vendors } from "./vendors/vendors.ts";
 import { UnusableReply } from "./wire/error-in-answer.ts";
-import { Received } from "./wire/received.ts";
+import { ReplyMeter } from "./wire/received.ts";
 
 export interface AiSdkOptions {
   /** The name in the setting. */
@@ -50,10 +50,10 @@ export interface AiSdkOptions {
   readonly random?: () => number;
 }
 
-interface Asked {
+interface ReplyAttempt {
   readonly request: ModelRequest;
   readonly options: CompleteOptions;
-  readonly received: Received;
+  readonly received: ReplyMeter;
   readonly habits: Habits;
   readonly plan: ReplyPlan;
   /** Requested maximum reply length. Undefined: the server's default. */
@@ -69,7 +69,7 @@ interface Habits {
 }
 
 /** Maximum length of a server's message in our errors. */
-const LONGEST_MESSAGE = 500;
+const MAX_MESSAGE = 500;
 
 /**
  * A model behind one of the provider packages. Each attempt passes the provider's circuit breaker; transient failures
@@ -102,10 +102,10 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
     ...(settings.max_output_tokens === undefined ? {} : { max_output_tokens: settings.max_output_tokens }),
     ...(protocol === "native" && "takesImages" in KINDS[kind] ? { takes_images: true } : {}),
     complete: async (request, options) => {
-      let received = new Received();
+      let received = new ReplyMeter();
       const attempt = async (): Promise<ModelReply> =>
         await askFitting(fittingReply(given, { plan, window, request }), async (max_tokens) => {
-          received = new Received();
+          received = new ReplyMeter();
           return await passBreaker(breaker, given, { request, options, received, habits, plan, max_tokens });
         });
       return await withRetries(attempt, {
@@ -131,7 +131,7 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
   };
 }
 
-interface Planned {
+interface PlannedReply {
   readonly plan: ReplyPlan;
   readonly window: number | undefined;
   readonly request: ModelRequest;
@@ -139,7 +139,7 @@ interface Planned {
 
 function fittingReply(
   { access, model, clock = Date.now }: AiSdkOptions,
-  { plan: { max_tokens }, window, request }: Planned,
+  { plan: { max_tokens }, window, request }: PlannedReply,
 ): Parameters<typeof askFitting>[0] {
   const of = { base_url: access.base_url, model };
   const input = (): number => inputTokens(request);
@@ -148,7 +148,7 @@ function fittingReply(
 }
 
 function shorten(text: string): string {
-  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE).toWellFormed()}…` : text;
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE).toWellFormed()}…` : text;
 }
 
 function withPatience(limits: RetryLimits, { patience_ms = limits.total_ms }: CompleteOptions): RetryLimits {
@@ -169,7 +169,7 @@ function aboutFailure(
   };
 }
 
-async function passBreaker(breaker: CircuitBreaker, given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
+async function passBreaker(breaker: CircuitBreaker, given: AiSdkOptions, asked: ReplyAttempt): Promise<ModelReply> {
   const clock = given.clock ?? Date.now;
   const passage = breaker.enter();
   if ("retry_at" in passage) throw breakerOpen(passage.retry_at, clock());
@@ -193,7 +193,7 @@ function breakerOpen(retry_at: number, nowMs: number): AttemptFailed {
   return new AttemptFailed({ reason: "breaker_open", message, wait_ms });
 }
 
-async function askOnce(given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
+async function askOnce(given: AiSdkOptions, asked: ReplyAttempt): Promise<ModelReply> {
   const { kind, model, access, times = timesOf(given), clock = Date.now } = given;
   const through = given.proxy === undefined ? {} : { proxy: given.proxy };
   const { options, received, habits } = asked;
@@ -243,7 +243,7 @@ interface Line {
   readonly signal: AbortSignal;
 }
 
-async function askNatively(line: Line, asked: Asked): Promise<ModelReply> {
+async function askNatively(line: Line, asked: ReplyAttempt): Promise<ModelReply> {
   const { given, row, vendors, language } = line;
   const { request, options } = asked;
   const { name: maker, kind, model } = given;
@@ -260,7 +260,7 @@ async function askNatively(line: Line, asked: Asked): Promise<ModelReply> {
   return { ...(await readReply(stream, { maker, names, ...shown(options) })), maker };
 }
 
-async function askInWords(line: Line, asked: Asked): Promise<ModelReply> {
+async function askInWords(line: Line, asked: ReplyAttempt): Promise<ModelReply> {
   const { given, language } = line;
   const prompt = makePlainPrompt(asked.request);
   const { stream } = await language.doStream({ prompt, ...commonOptions(line, asked, prompt) });
@@ -271,7 +271,7 @@ async function askInWords(line: Line, asked: Asked): Promise<ModelReply> {
 
 function commonOptions(
   { given, row, signal: abortSignal }: Line,
-  { plan, max_tokens }: Asked,
+  { plan, max_tokens }: ReplyAttempt,
   prompt: LanguageModelV4Prompt,
 ): Omit<LanguageModelV4CallOptions, "prompt"> {
   const { kind, model, access } = given;

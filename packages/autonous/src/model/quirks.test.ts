@@ -41,13 +41,13 @@ const OTHERWISE: readonly { readonly vendor: RegExp; readonly quirk: RegExp; rea
   { vendor: /^(lmstudio|tgi)$/, quirk: /^out_of_credit$/,         asked: 2 },  // words that Google has for a limit per minute
 ];
 
-interface Asked {
+interface QuirkOutcome {
   readonly reply?: ModelReply;
   readonly error?: unknown;
   readonly asked: number;
 }
 
-async function ask(vendor: (typeof VENDOR_NAMES)[number], quirk: QuirkName): Promise<Asked> {
+async function ask(vendor: (typeof VENDOR_NAMES)[number], quirk: QuirkName): Promise<QuirkOutcome> {
   const [kind, , path] = KINDS[vendor] ?? ["compatible", "openai-chat", "/v1"];
   const round = { text: "Let me look.", calls: [{ name: "read", arguments: { path: "a" } }], quirk };
   const server = await startFakeModel({ script: { rounds: [round] }, key: null });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { Notifier } from "../store/notifier.ts";
-import { NotSent } from "./outbox-sender.ts";
+import { DeliveryError } from "./outbox-sender.ts";
 import type { OutboxSender } from "./outbox-sender.ts";
 import { deliver } from "./deliver.ts";
 
@@ -27,8 +27,8 @@ async function until(condition: () => boolean): Promise<void> {
 
 // oxfmt-ignore
 const REFUSED = [
-  { title: "refuses for a while", problem: new NotSent("busy", { retryAfterMs: 60_000 }),               waitMs: 60_000 },
-  { title: "refuses for good",    problem: new NotSent("gone", { forGood: true, retryAfterMs: 60_000 }), waitMs: 60_000 },
+  { title: "refuses for a while", problem: new DeliveryError("busy", { retryAfterMs: 60_000 }),               waitMs: 60_000 },
+  { title: "refuses for good",    problem: new DeliveryError("gone", { forGood: true, retryAfterMs: 60_000 }), waitMs: 60_000 },
   { title: "cannot be reached",   problem: new Error("no answer"),                                       waitMs: 1000 },
 ] as const;
 
@@ -76,7 +76,7 @@ test("a wait with a fraction of a millisecond is recorded like any other", async
   const lines: string[] = [];
   let tries = 0;
   const send = (): Promise<object> =>
-    ++tries === 1 ? Promise.reject(new NotSent("busy", { retryAfterMs: 0.5 })) : Promise.resolve({});
+    ++tries === 1 ? Promise.reject(new DeliveryError("busy", { retryAfterMs: 0.5 })) : Promise.resolve({});
   const stopped = new AbortController();
   const log = (line: string): void => void lines.push(line);
   const sending = deliver(stopped.signal, { store, sender: { channel: "test", send }, notifier, log, clock: Date.now });

@@ -1,7 +1,7 @@
 import type { OutboxRow, Store } from "../store/store.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Notifier } from "../store/notifier.ts";
-import { NotSent } from "./outbox-sender.ts";
+import { DeliveryError } from "./outbox-sender.ts";
 import type { OutboxSender } from "./outbox-sender.ts";
 import { RecoveringLog } from "./recovering-log.ts";
 
@@ -173,7 +173,7 @@ class Delivery {
 
   async #reject({ id, chat, attempts, task_id, content }: OutboxRow, problem: Error): Promise<boolean> {
     const { store, sender, clock, log } = this.#options;
-    const { retryAfterMs, forGood } = problem instanceof NotSent ? problem : new NotSent(problem.message);
+    const { retryAfterMs, forGood } = problem instanceof DeliveryError ? problem : new DeliveryError(problem.message);
     const tried = 1 + (this.#later.get(id)?.attempts ?? attempts);
     const doubled = Math.min(tried, MAX_DOUBLINGS);
     const waitMs = retryAfterMs ?? backoffMs(doubled, { baseMs: RETRY_BASE_MS, random: Math.random });

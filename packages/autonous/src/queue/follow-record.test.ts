@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
 import type { OutboxRow, Store } from "../store/store.ts";
 import { Notifier } from "../store/notifier.ts";
-import { NotSent } from "./outbox-sender.ts";
+import { DeliveryError } from "./outbox-sender.ts";
 import type { OutboxSender } from "./outbox-sender.ts";
 import { followRecord } from "./follow-record.ts";
 import { Mirror } from "./mirror.ts";
@@ -33,7 +33,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-interface Following {
+interface RunningDelivery {
   readonly sent: string[];
   readonly lines: string[];
   readonly notifier: Notifier;
@@ -44,7 +44,7 @@ interface Following {
 async function follow(
   { store, mirror, lines }: Awaited<ReturnType<typeof setUp>>,
   send: (row: OutboxRow) => Promise<unknown> | undefined,
-): Promise<Following> {
+): Promise<RunningDelivery> {
   const sent: string[] = [];
   const sender: OutboxSender = {
     channel: "test",
@@ -73,7 +73,7 @@ function outage(concerns: (row: OutboxRow) => boolean = () => true) {
   const send = (row: OutboxRow): undefined => {
     if (!state.isDown || !concerns(row)) return undefined;
     state.failures++;
-    throw new NotSent("the network is down", { retryAfterMs: 1 });
+    throw new DeliveryError("the network is down", { retryAfterMs: 1 });
   };
   return { state, send };
 }
@@ -105,7 +105,7 @@ test("a channel that is down is not called before the next attempt is due, howev
   let attempts = 0;
   const { notifier } = await follow(place, () => {
     attempts++;
-    throw new NotSent("come back later", { retryAfterMs: 3_600_000 });
+    throw new DeliveryError("come back later", { retryAfterMs: 3_600_000 });
   });
   await until(() => attempts === 1);
   for (let i = 0; i < 20; i++) {
@@ -124,7 +124,8 @@ test("an undeliverable message is abandoned and logged, and the following ones a
     ["a", "a2"],
   ]);
   const { sent, lines } = await follow(place, ({ content }) => {
-    if (content.kind === "text" && content.text === "a1") throw new NotSent("the chat is gone", { forGood: true });
+    if (content.kind === "text" && content.text === "a1")
+      throw new DeliveryError("the chat is gone", { forGood: true });
     return undefined;
   });
   await until(() => sent.length === 1);

@@ -14,7 +14,7 @@ export interface OutboxSender {
   countJoined?(rows: readonly OutboxRow[]): number;
 }
 
-interface NotSentOptions {
+interface DeliveryErrorOptions {
   /** The wait that the channel asked for. */
   readonly retryAfterMs?: number;
   /** It can never be delivered: the chat was deleted, or the person blocked the bot. */
@@ -23,11 +23,11 @@ interface NotSentOptions {
 }
 
 /** The channel did not accept a message. */
-export class NotSent extends Error {
+export class DeliveryError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly forGood: boolean;
 
-  constructor(message: string, { retryAfterMs, forGood = false, cause }: NotSentOptions = {}) {
+  constructor(message: string, { retryAfterMs, forGood = false, cause }: DeliveryErrorOptions = {}) {
     super(message, { cause });
     this.retryAfterMs = retryAfterMs;
     this.forGood = forGood;

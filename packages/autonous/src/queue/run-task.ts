@@ -119,14 +119,14 @@ async function askAgent(lease: Lease, options: Asking): Promise<AgentOutcome> {
 const UNDO_HINTS: Readonly<Record<string, (task: Task) => string>> = {
   telegram: ({ task_id }) => ` To undo: /undo ${task_id.slice(-6)}`,
 };
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** The reply to the person who stopped a task. */
 async function stoppedWords({ task }: Lease, runtime: Runtime): Promise<string> {
   const changes = await runtime.changes();
   if (changes.length === 0) return "Stopped. No files changed.";
-  const names = changes.slice(0, MOST_NAMED).map(({ path }) => makeVisible(path));
-  const more = changes.length > MOST_NAMED ? ` and ${changes.length - MOST_NAMED} more` : "";
+  const names = changes.slice(0, MAX_NAMED).map(({ path }) => makeVisible(path));
+  const more = changes.length > MAX_NAMED ? ` and ${changes.length - MAX_NAMED} more` : "";
   return `Stopped. Changed files: ${names.join(", ")}${more}.${UNDO_HINTS[task.source]?.(task) ?? ""}`;
 }
 

@@ -10,7 +10,7 @@ import { StoreError } from "../store/store-error.ts";
 import { Worker } from "./task-worker.ts";
 import type { WorkerOptions } from "./task-worker.ts";
 
-interface Going {
+interface RunningWorker {
   readonly worker: Worker;
   readonly drain: AbortController;
   readonly ended: Promise<void>;
@@ -29,7 +29,7 @@ async function openScratch(): Promise<Store> {
   return await at.open();
 }
 
-function start(store: Store, runTask: WorkerOptions["runTask"], more: Partial<WorkerOptions> = {}): Going {
+function start(store: Store, runTask: WorkerOptions["runTask"], more: Partial<WorkerOptions> = {}): RunningWorker {
   const drain = new AbortController();
   const nothing = (): void => undefined;
   const over = Promise.withResolvers<Finish>(); // for tasks still running when the test ends

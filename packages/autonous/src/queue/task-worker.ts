@@ -39,7 +39,7 @@ const DOUBTFUL_BEATS = 3;
 /** A worker without a heartbeat for this long loses its lanes. */
 const LEASE_MS = 15_000;
 /** Poll interval of a worker with a free slot: a wake-up may get lost. */
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 /**
  * A wake-up may mean that a task is to be stopped. Many arrive while the queue fills, so one heartbeat serves them all.
  */
@@ -128,7 +128,7 @@ export class Worker {
   /** Time until the next known task is ready, at most the poll interval. */
   async #untilReady(): Promise<number> {
     const at = await this.#unlessBusy(() => this.#options.store.inbox.nextReadyAt());
-    return typeof at === "number" ? Math.min(Math.max(at - Date.now(), 0), LOOK_MS) : LOOK_MS;
+    return typeof at === "number" ? Math.min(Math.max(at - Date.now(), 0), POLL_MS) : POLL_MS;
   }
 
   /** Runs one task after another, as long as finishing one returns the next. */
@@ -179,7 +179,7 @@ export class Worker {
   #prepareWait(): (atMostMs?: number) => Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    return async (atMostMs = LOOK_MS) => {
+    return async (atMostMs = POLL_MS) => {
       const timer = setTimeout(resolve, atMostMs);
       await promise;
       clearTimeout(timer);

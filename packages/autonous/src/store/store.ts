@@ -107,33 +107,33 @@ export interface Message {
   /** Files that came with it, as JSON. */
   readonly files?: string;
   /** Undo these changes instead of asking the model. */
-  readonly undoes?: UndoWish;
+  readonly undoes?: UndoRequest;
   /** Earliest start. Later tasks of the lane wait too. */
   readonly run_at?: number;
 }
 
 /** A request to undo the changes of a run, as shown to a person. */
-export interface UndoWish {
+export interface UndoRequest {
   readonly run_id: string;
   /** Digest of what was shown: nothing is undone if the changes differ by then. */
   readonly digest: string;
 }
 
-export interface Ingested {
+export interface IngestResult {
   readonly task_id: string;
   readonly run_id: string;
   /** The message was accepted before; these are its ids. */
   readonly duplicate: boolean;
 }
 
-interface Closing {
+interface FinishOptions {
   /** Recorded before the task's last event, which the store adds. */
   readonly events?: readonly EventDraft[];
   /** Also claims the task that has waited longest, in the same transaction. */
   readonly take_next?: boolean;
 }
 
-export type Finish = Closing &
+export type Finish = FinishOptions &
   (
     | { readonly outcome: "done"; readonly reply: string }
     | { readonly outcome: "failed" | "dead" | "cancelled"; readonly error: string; readonly reply?: string }
@@ -150,7 +150,7 @@ export interface Beat {
 }
 
 export interface Inbox {
-  ingest(message: Message): Promise<Ingested>;
+  ingest(message: Message): Promise<IngestResult>;
   /** Claims up to `slots` tasks, at most one per lane, longest waiting first. */
   claim(worker: string, slots: number): Promise<readonly Lease[]>;
   setState(lease: Lease, state: WorkingState): Promise<void>;
@@ -258,10 +258,10 @@ export interface KeyValues {
    * Changes one value and records the resulting events in one transaction, without interleaved writes. `change` must be
    * pure. If it returns no value, the old one is kept.
    */
-  update<Result>(key: string, change: (value: string | undefined) => KeptChange<Result>): Promise<Result>;
+  update<Result>(key: string, change: (value: string | undefined) => ValueChange<Result>): Promise<Result>;
 }
 
-export interface KeptChange<Result> {
+export interface ValueChange<Result> {
   readonly result: Result;
   readonly value?: string;
   /** Recorded in the chain of the service, which belongs to no task and is never pruned. */

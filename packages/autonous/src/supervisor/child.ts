@@ -33,7 +33,7 @@ export interface Child {
 }
 
 /** The last output arrives after the exit: maximum wait for it. */
-const LAST_WORDS_MS = 50;
+const FLUSH_MS = 50;
 
 export function startChild(options: ChildOptions): Child {
   const { worker, program, words, flags, environment } = options;
@@ -63,7 +63,7 @@ export function startChild(options: ChildOptions): Child {
     tell: (message) => void (child.connected && child.send(message, () => undefined)),
     kill: () => void child.kill("SIGKILL"),
     ended: ended.then(async (how) => {
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref())]);
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref())]);
       return how;
     }),
   };

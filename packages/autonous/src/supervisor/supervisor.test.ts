@@ -6,7 +6,7 @@ import { createLogger, logFile } from "./logger.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { SupervisorOptions } from "./supervisor.ts";
 
-interface Watched {
+interface SupervisorSetup {
   readonly supervisor: Supervisor;
   /** What people were told. */
   readonly lines: string[];
@@ -17,7 +17,7 @@ interface Watched {
 }
 
 /** A supervisor whose worker is this program. */
-function watch(program: string, options: Partial<SupervisorOptions> = {}): Watched {
+function watch(program: string, options: Partial<SupervisorOptions> = {}): SupervisorSetup {
   const folder = mkdtempSync(join(tmpdir(), "autonous-supervisor-"));
   const path = join(folder, "worker.mjs");
   writeFileSync(path, program);

@@ -153,7 +153,7 @@ async function levelFiles(copy: Store, state_dir: string, clock: () => number): 
   await mirror.save();
 }
 
-interface Described {
+interface BackupDescription {
   readonly verdict: AuditVerdict;
   readonly made_at: string;
   readonly state_dir: string;
@@ -161,7 +161,7 @@ interface Described {
 
 async function describe(
   partial: string,
-  { verdict, made_at, state_dir }: Described,
+  { verdict, made_at, state_dir }: BackupDescription,
 ): Promise<Omit<BackupReport, "folder">> {
   const none = join(partial, "no-heads");
   const tails: [string, number, string][] = [];

@@ -164,13 +164,13 @@ function isChainId(run_id: string): boolean {
   return run_id.startsWith("prune_");
 }
 
-interface Recorded {
+interface RestoreRecord {
   readonly heads: string;
   readonly clock: () => number;
   readonly entry: RestoredPayload;
 }
 
-async function recordRestore(partial: string, { heads, clock, entry }: Recorded): Promise<void> {
+async function recordRestore(partial: string, { heads, clock, entry }: RestoreRecord): Promise<void> {
   const prunings = await Prunings.open({ state_dir: partial, heads }, clock);
   try {
     await prunings.record("upkeep.restored", entry);

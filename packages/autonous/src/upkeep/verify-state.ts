@@ -14,7 +14,7 @@ interface VerifiedPlace {
   readonly store: Store | undefined;
 }
 
-const A_PAGE = 500;
+const PAGE_ORDER = 500;
 
 /** Verifies the files of a state folder and its store against each other: reports what either one lacks. */
 export async function verifyState({ state_dir, heads, store }: VerifiedPlace): Promise<AuditVerdict> {
@@ -97,10 +97,10 @@ function isTold(left: ForgottenRun, gone: Gone | undefined): boolean {
 export async function allForgotten(store: Store): Promise<ReadonlyMap<string, ForgottenRun>> {
   const found = new Map<string, ForgottenRun>();
   for (let after = ""; ;) {
-    const page = await store.upkeep.allForgotten({ after, limit: A_PAGE });
+    const page = await store.upkeep.allForgotten({ after, limit: PAGE_ORDER });
     for (const run of page) found.set(run.run_id, run);
     after = page.at(-1)?.run_id ?? "";
-    if (page.length < A_PAGE) return found;
+    if (page.length < PAGE_ORDER) return found;
   }
 }
 
@@ -109,7 +109,7 @@ async function* storedRuns(store: Store): AsyncIterable<string> {
   if (own !== undefined) yield own;
   let after: number | undefined;
   do {
-    const page = await store.tasks.list({ limit: A_PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await store.tasks.list({ limit: PAGE_ORDER, ...(after === undefined ? {} : { after }) });
     for (const { run_id } of page.tasks) yield run_id;
     after = page.next ?? undefined;
   } while (after !== undefined);

@@ -2,23 +2,23 @@ import type { End } from "../outcome.ts";
 import type { Run } from "../agent-run.ts";
 
 /** How often an answer is continued that the limit of the output has cut off. */
-export const MOST_CONTINUED = 3;
+export const MAX_CONTINUATIONS = 3;
 
 /** What the model is told after a piece of an answer. */
 export const CONTINUE =
   "Your answer was cut off by the length limit. Continue it exactly where it stopped: begin with the next character, repeat nothing, add no introduction.";
 
 /** A repetition that is shorter may be what the text says. */
-const SHORTEST_OVERLAP = 20;
-const SHORTEST_LINE = 8;
-const LONGEST_OVERLAP = 2000;
+const MIN_OVERLAP = 20;
+const MIN_LINE = 8;
+const MAX_OVERLAP = 2000;
 
 /** The last characters of a piece that may be the first half of a secret: the redactor knows secrets only as a whole. */
 const HALF_SECRET = /(?=[^\s"'`]*\d)[\w+/=.:~-]{8,}$/;
 
 /** A piece without a last word that may be half of a secret. The model sees the piece without it, and writes all of it. */
 export function withoutHalfSecret(piece: string): string {
-  const last = piece.slice(-LONGEST_OVERLAP).split(/\s/).at(-1) ?? "";
+  const last = piece.slice(-MAX_OVERLAP).split(/\s/).at(-1) ?? "";
   const at = HALF_SECRET.exec(last)?.index;
   const kept = at === undefined ? piece : piece.slice(0, piece.length - last.length + at);
   return kept.trim() === "" ? piece : kept;
@@ -31,8 +31,8 @@ export function joinPieces(pieces: readonly string[]): string {
 
 /** How many characters a piece repeats. Linear: the failure function of Knuth, Morris and Pratt. */
 function overlapOf(before: string, piece: string): number {
-  const tail = before.slice(-LONGEST_OVERLAP);
-  const head = piece.slice(0, LONGEST_OVERLAP);
+  const tail = before.slice(-MAX_OVERLAP);
+  const head = piece.slice(0, MAX_OVERLAP);
   const fail = new Int32Array(head.length + 1);
   for (let at = 1, matched = 0; at < head.length; at++) {
     while (matched > 0 && head[at] !== head[matched]) matched = fail[matched] ?? 0;
@@ -44,8 +44,8 @@ function overlapOf(before: string, piece: string): number {
     while (matched > 0 && (matched === head.length || character !== head[matched])) matched = fail[matched] ?? 0;
     if (character === head[matched]) matched += 1;
   }
-  const isLine = matched >= SHORTEST_LINE && tail.at(-matched - 1) === "\n";
-  const isRepeated = matched >= SHORTEST_OVERLAP || isLine;
+  const isLine = matched >= MIN_LINE && tail.at(-matched - 1) === "\n";
+  const isRepeated = matched >= MIN_OVERLAP || isLine;
   return isRepeated && /\w{3}/.test(head.slice(0, matched)) ? matched : 0;
 }
 

@@ -2,19 +2,19 @@ import { parseReply } from "../../model/calls/json-reply.ts";
 import type { ModelReply } from "../../model/provider.ts";
 import { withoutThinking } from "../../model/written/thinking.ts";
 import { readWrittenCalls } from "../../model/written/written-calls.ts";
-import type { Written } from "../../model/written/written-calls.ts";
+import type { WrittenReply } from "../../model/written/written-calls.ts";
 import { readCall } from "./requested-calls.ts";
-import type { WantedCall } from "./requested-calls.ts";
+import type { InterpretedCall } from "./requested-calls.ts";
 import { quotationCheck } from "./quoted-calls.ts";
 import type { Run } from "../agent-run.ts";
 
 type NativeReply = Extract<ModelReply, { readonly kind: "native" }>;
 
 /** What a reply means. `message` tells the model what to change, `advice` the user. */
-export type Meaning =
+export type ReplyMeaning =
   | {
       readonly kind: "tool_calls";
-      readonly calls: readonly WantedCall[];
+      readonly calls: readonly InterpretedCall[];
       readonly text: string;
       /** The calls were written as text, in this form. */
       readonly written_as?: string;
@@ -34,18 +34,18 @@ const HOW_TO_CALL =
   'call tools by function calling, or write each call as <tool_call>{"name": "<tool>", "arguments": {}}</tool_call>';
 
 /** Its calls may be complete by chance; what was to follow them is not known. */
-export const CUT_OFF: Meaning = {
+export const CUT_OFF: ReplyMeaning = {
   kind: "invalid",
   message: "Cannot use the reply: it was cut off by the length limit, so none of it was run; send a shorter one",
   advice: MORE_OUTPUT,
 };
 
-export function unusable(problem: string): Meaning {
+export function unusable(problem: string): ReplyMeaning {
   return { kind: "invalid", message: `Cannot use the reply: ${problem}`, advice: OTHER_MODEL };
 }
 
 /** A native reply: text without calls is the answer. Each call stands alone: one that is broken takes none with it. */
-export function nativeMeaning(run: Run, reply: NativeReply): Meaning {
+export function nativeMeaning(run: Run, reply: NativeReply): ReplyMeaning {
   const { calls, finish, problem } = reply;
   if (problem !== undefined) return unusable(problem);
   if (calls.length > 0 && finish === "length") return CUT_OFF;
@@ -68,7 +68,7 @@ function spacedText({ pieces }: Run, { text: said, finish }: NativeReply, text: 
   return `${before}${text}${finish === "length" ? said.slice(said.trimEnd().length) : ""}`;
 }
 
-function textMeaning({ wants_calls }: NativeReply, text: string): Meaning {
+function textMeaning({ wants_calls }: NativeReply, text: string): ReplyMeaning {
   if (wants_calls === true) {
     const message = `Cannot use the reply: it ended as a reply with tool calls but has none; ${HOW_TO_CALL}`;
     return { kind: "invalid", message, advice: TOOL_CALLING };
@@ -78,7 +78,7 @@ function textMeaning({ wants_calls }: NativeReply, text: string): Meaning {
   return { kind: "final", text: plain?.kind === "final" ? plain.text : text };
 }
 
-function thoughtOnly(run: Run, { finish }: NativeReply, thought: string): Meaning {
+function thoughtOnly(run: Run, { finish }: NativeReply, thought: string): ReplyMeaning {
   if (finish === "length") return stillThinking();
   // Some call a tool without ending their thinking.
   const meaning = meaningOfWritten(run, readWritten(run, thought, { isOnlyAtEnd: true }));
@@ -87,13 +87,13 @@ function thoughtOnly(run: Run, { finish }: NativeReply, thought: string): Meanin
   return { kind: "invalid", message, advice: OTHER_MODEL };
 }
 
-function stillThinking(): Meaning {
+function stillThinking(): ReplyMeaning {
   const message =
     "Cannot use the reply: it was cut off by the length limit while you were still thinking; think less, then call a tool or give the final answer";
   return { kind: "invalid", message, advice: LESS_THINKING };
 }
 
-function nothingSaid(run: Run, { finish, wants_calls }: NativeReply): Meaning {
+function nothingSaid(run: Run, { finish, wants_calls }: NativeReply): ReplyMeaning {
   if (finish === "length") return stillThinking();
   if (wants_calls === true) return textMeaning({ kind: "native", text: "", calls: [], finish, wants_calls }, "");
   if (run.pieces.length > 0) return { kind: "final", text: "" }; // there was nothing left to say
@@ -106,7 +106,7 @@ function readWritten(
   run: Run,
   text: string,
   how: { readonly isMeant?: boolean; readonly isOnlyAtEnd?: boolean },
-): Written | undefined {
+): WrittenReply | undefined {
   const tools = run.options.runtime.tools();
   const isQuotation = quotationCheck(run);
   let hasQuotation = false;
@@ -126,7 +126,7 @@ function readWritten(
   };
 }
 
-function meaningOfWritten(run: Run, written: Written | undefined): Meaning | undefined {
+function meaningOfWritten(run: Run, written: WrittenReply | undefined): ReplyMeaning | undefined {
   if (written === undefined) return undefined;
   if (written.kind === "attempt") {
     const message = `Cannot use the reply: it has a tool call, written as text, that cannot be read: ${written.problem}; ${HOW_TO_CALL}; if it is part of an answer, put it into a code block`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { makeWorld, recording, startRuntime } from "../../../../../test/support/agent-world.ts";
 import type { ModelProvider } from "../../model/provider.ts";
-import { ChantWatch, isChant } from "./repetition-detector.ts";
+import { RepetitionDetector, isChant } from "./repetition-detector.ts";
 import { runAgent } from "../loop.ts";
 
 const SENTENCE = "I will now look at the file again to see what is in it. ";
@@ -30,7 +30,7 @@ const CASES = [
 for (const { title, text, chant } of CASES) {
   test(`${title} is ${chant ? "a chant" : "no chant"}, in whatever pieces it comes`, () => {
     for (const size of [7, 64, 5000]) {
-      const watch = new ChantWatch();
+      const watch = new RepetitionDetector();
       const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
         text.slice(at * size, (at + 1) * size),
       );

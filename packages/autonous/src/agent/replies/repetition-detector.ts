@@ -1,9 +1,9 @@
 /** As often a passage comes, one right after the other, before it is a chant. */
 const REPEATS = 10;
 /** A chant has at least so many characters, and its passage at most so many. */
-const SHORTEST = 500;
-const LONGEST_PASSAGE = 400;
-const LOOKED_AT = LONGEST_PASSAGE * REPEATS;
+const MIN_LENGTH = 500;
+const MAX_PASSAGE = 400;
+const WINDOW_CHARACTERS = MAX_PASSAGE * REPEATS;
 /** How often it is looked: so many characters further. */
 const STRIDE = 100;
 
@@ -16,7 +16,7 @@ const END_OF_OBJECT = /\}\s*$/;
 const WORDY = /\p{L}/u;
 
 /** Watches a reply as it comes for a model that says the same over and over and will not end by itself. */
-export class ChantWatch {
+export class RepetitionDetector {
   /** Prose since the last line of another form. */
   #prose = "";
   #line = "";
@@ -33,8 +33,8 @@ export class ChantWatch {
       this.#unseen += piece.length;
       if (piece.endsWith("\n")) this.#endLine();
     }
-    this.#prose = this.#prose.slice(-LOOKED_AT);
-    this.#line = this.#line.slice(-LOOKED_AT);
+    this.#prose = this.#prose.slice(-WINDOW_CHARACTERS);
+    this.#line = this.#line.slice(-WINDOW_CHARACTERS);
     if (this.#unseen < STRIDE) return false;
     this.#unseen = 0;
     return isChant(this.#prose);
@@ -50,7 +50,7 @@ export class ChantWatch {
 
 /** Whether a text ends in one passage, ten times and more. Read backwards, that is a prefix that repeats. */
 export function isChant(text: string): boolean {
-  const backwards = text.slice(-LOOKED_AT).split("").reverse();
+  const backwards = text.slice(-WINDOW_CHARACTERS).split("").reverse();
   const borders = new Int32Array(backwards.length); // the longest border of each prefix (Knuth, Morris, Pratt)
   for (let at = 1, border = 0; at < backwards.length; at++) {
     while (border > 0 && backwards[at] !== backwards[border]) border = borders[border - 1] ?? 0;
@@ -58,7 +58,7 @@ export function isChant(text: string): boolean {
     borders[at] = border;
     const length = at + 1;
     const period = length - border;
-    const isLong = length >= SHORTEST && period <= LONGEST_PASSAGE && length >= period * REPEATS;
+    const isLong = length >= MIN_LENGTH && period <= MAX_PASSAGE && length >= period * REPEATS;
     if (isLong) return WORDY.test(backwards.slice(0, period).join(""));
   }
   return false;

@@ -4,18 +4,18 @@ import type { RuntimeEvent } from "@autonous/runtime";
 import { parseReply } from "../../model/calls/json-reply.ts";
 import { withoutHalfSecret } from "./answer-pieces.ts";
 import { asRecorded, meantCall, redactCall } from "./requested-calls.ts";
-import type { AskedCall } from "./requested-calls.ts";
+import type { RequestedCall } from "./requested-calls.ts";
 import { CUT_OFF, nativeMeaning, unusable } from "./native-meaning.ts";
-import type { Meaning } from "./native-meaning.ts";
+import type { ReplyMeaning } from "./native-meaning.ts";
 import type { Message, ModelReply } from "../../model/provider.ts";
-import { MOST_CHARACTERS } from "../../model/wire/received.ts";
+import { MAX_CHARACTERS } from "../../model/wire/received.ts";
 import type { Run } from "../agent-run.ts";
 
 type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
 
 /** What a model round came to. */
 export type Round = { readonly said?: AssistantMessage } & (
-  | { readonly kind: "tool_calls"; readonly calls: readonly AskedCall[] }
+  | { readonly kind: "tool_calls"; readonly calls: readonly RequestedCall[] }
   | { readonly kind: "final"; readonly answer: string }
   /** A piece of an answer, which the limit of the output cut off. */
   | { readonly kind: "cut"; readonly answer: string }
@@ -29,7 +29,7 @@ interface RoundRecord {
   readonly kind: Round["kind"];
   readonly transport: ModelReply["kind"];
   readonly text: string;
-  readonly calls?: readonly AskedCall[];
+  readonly calls?: readonly RequestedCall[];
   /** What stands beside the calls. */
   readonly progress?: string;
   /** The calls were written as text. */
@@ -90,8 +90,8 @@ function readBounded(run: Run, reply: ModelReply): ReadReply {
     const message = run.redact(meaning.message);
     return readRecord({ ...about, kind: "invalid", message, ...advice, redacted: isRedacted });
   }
-  if (meaning.kind === "tool_calls" && meaning.calls.length > MOST_CALLS) {
-    return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MOST_CALLS} are allowed`);
+  if (meaning.kind === "tool_calls" && meaning.calls.length > MAX_CALLS) {
+    return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MAX_CALLS} are allowed`);
   }
   if (meaning.kind === "final" || meaning.kind === "cut") {
     return readRecord({ ...about, kind: meaning.kind, answer: run.redact(meaning.text), redacted: isRedacted });
@@ -118,16 +118,14 @@ export function readRecord(record: RoundRecord): ReadReply {
 }
 
 const MESSAGE_CHARACTERS = 4096;
-const MOST_CALLS = 200;
+const MAX_CALLS = 200;
 
 /** What of a reply is beyond all bounds. */
 function excessOf(reply: ModelReply): string | undefined {
   const calls = reply.kind === "native" ? reply.calls : [];
-  if (calls.length > MOST_CALLS) return `it has ${calls.length} tool calls, and at most ${MOST_CALLS} are allowed`;
+  if (calls.length > MAX_CALLS) return `it has ${calls.length} tool calls, and at most ${MAX_CALLS} are allowed`;
   const length = calls.reduce((sum, { name, input }) => sum + name.length + input.length, reply.text.length);
-  return length > MOST_CHARACTERS
-    ? `it has ${length} characters, and at most ${MOST_CHARACTERS} are allowed`
-    : undefined;
+  return length > MAX_CHARACTERS ? `it has ${length} characters, and at most ${MAX_CHARACTERS} are allowed` : undefined;
 }
 
 function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply {
@@ -139,7 +137,10 @@ function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply 
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: false });
 }
 
-function plainMeaning(run: Run, { text, finish, problem }: Extract<ModelReply, { readonly kind: "plain" }>): Meaning {
+function plainMeaning(
+  run: Run,
+  { text, finish, problem }: Extract<ModelReply, { readonly kind: "plain" }>,
+): ReplyMeaning {
   if (problem !== undefined) return unusable(problem);
   if (finish === "length") return CUT_OFF;
   const parsed = parseReply(text);
@@ -161,7 +162,7 @@ function partsOf(run: Run, reply: ModelReply): { readonly provider_parts?: unkno
   const text = JSON.stringify(reply.provider_parts);
   const parts = JSON.parse(text) as unknown;
   const isSafe =
-    text.length <= MOST_CHARACTERS && !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
+    text.length <= MAX_CHARACTERS && !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
   return isSafe ? { provider_parts: asRecorded(parts) } : { parts_dropped: true };
 }
 

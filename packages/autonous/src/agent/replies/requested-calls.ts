@@ -10,7 +10,7 @@ import { cutText } from "../window/excerpts.ts";
 import type { Run } from "../agent-run.ts";
 
 /** A call as a reply asked for it. */
-export interface AskedCall {
+export interface RequestedCall {
   readonly tool_call_id: string;
   /** The id that the provider gave it. */
   readonly provider_call_id?: string;
@@ -25,17 +25,17 @@ export interface AskedCall {
 }
 
 /** A call as the model wrote it: what it means, or why it means nothing. */
-export interface WantedCall extends Pick<AskedCall, "name" | "arguments" | "problem"> {
+export interface InterpretedCall extends Pick<RequestedCall, "name" | "arguments" | "problem"> {
   readonly id?: string;
   readonly repaired: readonly string[];
 }
 
-const LONGEST_ID = 512;
+const MAX_ID = 512;
 /** Of arguments that cannot be read, as the model sees them again. */
 const SHOWN_CHARACTERS = 4096;
 
 /** A call by function calling, or written as text. Its arguments are JSON text, and may be broken. */
-export function readCall(run: Run, { id, name, input }: NativeCall): WantedCall {
+export function readCall(run: Run, { id, name, input }: NativeCall): InterpretedCall {
   const tools = run.options.runtime.tools();
   const given = id === "" ? {} : { id };
   const called = meantTool(name, tools);
@@ -54,7 +54,7 @@ export function readCall(run: Run, { id, name, input }: NativeCall): WantedCall 
 }
 
 /** A call of the plain protocol, whose JSON has been read. */
-export function meantCall(run: Run, { name, arguments: args }: ParsedCall): WantedCall {
+export function meantCall(run: Run, { name, arguments: args }: ParsedCall): InterpretedCall {
   const tools = run.options.runtime.tools();
   const called = meantTool(name, tools);
   const repaired = called.repaired === undefined ? [] : [called.repaired];
@@ -62,7 +62,7 @@ export function meantCall(run: Run, { name, arguments: args }: ParsedCall): Want
 }
 
 /** Arguments under an alias have another schema. */
-function fit<Call extends WantedCall>(call: Call, tools: readonly ToolInfo[]): Call {
+function fit<Call extends InterpretedCall>(call: Call, tools: readonly ToolInfo[]): Call {
   const tool = tools.find(({ name }) => name === call.name);
   if (tool === undefined) return call;
   const fitted = fitArguments(call.arguments, tool.args_schema);
@@ -70,7 +70,7 @@ function fit<Call extends WantedCall>(call: Call, tools: readonly ToolInfo[]): C
 }
 
 /** The call as it is run, and as it is recorded. */
-export function redactCall(run: Run, wanted: WantedCall): Record<"call" | "recorded", AskedCall> {
+export function redactCall(run: Run, wanted: InterpretedCall): Record<"call" | "recorded", RequestedCall> {
   const { id, name, arguments: args, problem, repaired } = wanted;
   const tool_call_id = makeId("call", run.now());
   const { value, redacted: isChanged } = run.options.runtime.redactValue(args);
@@ -78,18 +78,18 @@ export function redactCall(run: Run, wanted: WantedCall): Record<"call" | "recor
   const redacted = isChanged || shown !== name;
   const about = {
     tool_call_id,
-    ...(id === undefined || id.length > LONGEST_ID || run.redact(id) !== id ? {} : { provider_call_id: id }),
+    ...(id === undefined || id.length > MAX_ID || run.redact(id) !== id ? {} : { provider_call_id: id }),
     redacted,
     ...(problem === undefined ? {} : { problem: run.redact(problem) }),
-    ...(repaired.length === 0 ? {} : { repaired: repaired.slice(0, MOST_REPAIRS) }),
+    ...(repaired.length === 0 ? {} : { repaired: repaired.slice(0, MAX_REPAIRS) }),
   };
   return {
     call: { ...about, name, arguments: args },
-    recorded: { ...about, name: shown, arguments: asRecorded(value) as AskedCall["arguments"] },
+    recorded: { ...about, name: shown, arguments: asRecorded(value) as RequestedCall["arguments"] },
   };
 }
 
-const MOST_REPAIRS = 20;
+const MAX_REPAIRS = 20;
 
 /** With its members in the order in which the record gives them back: a request is the same, byte by byte, after a crash. */
 export function asRecorded(value: unknown): unknown {

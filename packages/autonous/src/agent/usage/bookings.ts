@@ -3,13 +3,13 @@ import type { ModelProvider, ModelRequest, SpentUsage } from "../../model/provid
 import type { Run } from "../agent-run.ts";
 
 /** What a model has used. */
-export interface Spent {
+export interface ModelSpending {
   readonly provider: ModelProvider;
   readonly usage: SpentUsage;
 }
 
 /** Counts and charges it; gives its cost, null where the model has no price. */
-export async function charge(run: Run, { provider, usage }: Spent): Promise<number | null> {
+export async function charge(run: Run, { provider, usage }: ModelSpending): Promise<number | null> {
   const cost = run.meter.costOf(usage, provider);
   run.meter.count(usage, cost, provider.name);
   const { chat, user } = run.options.task;
@@ -25,20 +25,23 @@ interface BilledRequest {
   readonly purpose: NonNullable<ModelRequest["purpose"]>;
 }
 
-interface Billed extends BilledRequest, RecordedBilling {
+interface BillingRecord extends BilledRequest, RecordedBilling {
   /** `failed`: there was no reply for it. */
   readonly outcome: "failed" | "answered";
 }
 
 /** Charges what an attempt that failed was billed. It is on record then, and not lost with the process. */
-export async function bookFailed(run: Run, { provider, usage, ...about }: Spent & BilledRequest): Promise<void> {
+export async function bookFailed(
+  run: Run,
+  { provider, usage, ...about }: ModelSpending & BilledRequest,
+): Promise<void> {
   const cost = run.meter.costOf(usage, provider);
   await recordBilled(run, { ...about, outcome: "failed", provider: provider.name, usage, cost });
   await charge(run, { provider, usage });
 }
 
 /** Records what was billed outside of rounds, which have events of their own. */
-export async function recordBilled(run: Run, { parent_id, usage, ...about }: Billed): Promise<void> {
+export async function recordBilled(run: Run, { parent_id, usage, ...about }: BillingRecord): Promise<void> {
   await run.write({ type: "model.billed", parent_id, payload: { ...about, usage: { ...usage } } });
 }
 

@@ -13,7 +13,7 @@ export interface AgentLimits {
 }
 
 /** What a run has used up so far. */
-export interface Used {
+export interface RunUsage {
   readonly turns: number;
   readonly worked_ms: number;
   /** As they are billed. */
@@ -29,7 +29,7 @@ interface LimitRow {
   readonly setting: string;
   /** How the run ends: by it, the process says what happened (spec 5). */
   readonly code: ErrorCode;
-  used(used: Used): number;
+  used(used: RunUsage): number;
 }
 
 /** Every limit, and the setting that raises it. */
@@ -47,7 +47,7 @@ export interface ReachedLimit {
 }
 
 /** Why the model is not asked again, where a limit says so. A limit, or a use, that is not a number lets nothing through. */
-export function reachedLimit(limits: AgentLimits, used: Used): ReachedLimit | undefined {
+export function reachedLimit(limits: AgentLimits, used: RunUsage): ReachedLimit | undefined {
   const row = LIMITS.find(({ limit, used: of }) => {
     const most = limits[limit];
     return most !== undefined && !(of(used) < most);
@@ -58,8 +58,8 @@ export function reachedLimit(limits: AgentLimits, used: Used): ReachedLimit | un
 /** Why a failed attempt is not repeated: with what it takes, more would be used than a limit allows. */
 export function exceededBy(
   limits: AgentLimits,
-  used: Used,
-  attempt: Pick<Used, "tokens" | "cost">,
+  used: RunUsage,
+  attempt: Pick<RunUsage, "tokens" | "cost">,
 ): ReachedLimit | undefined {
   const then = { ...used, tokens: used.tokens + attempt.tokens, cost: (used.cost ?? NaN) + (attempt.cost ?? NaN) };
   const row = LIMITS.find(({ limit, used: of }) => {
@@ -76,7 +76,7 @@ function stoppedBy({ limit, setting }: LimitRow, limits: AgentLimits): string {
   return `Stopped: the limit ${limit} (${setting}) is ${limits[limit]}`;
 }
 
-function usedText(row: LimitRow, used: Used): string {
+function usedText(row: LimitRow, used: RunUsage): string {
   const amount = row.used(used);
   if (Number.isNaN(amount)) return "usage is unknown: the model has no price; add one under prices in config.json";
   const { uncounted = 0 } = used;
@@ -85,7 +85,10 @@ function usedText(row: LimitRow, used: Used): string {
 }
 
 /** How long the run may work from now on. */
-export function remainingMs({ max_wall_time_seconds }: AgentLimits, { worked_ms }: Pick<Used, "worked_ms">): number {
+export function remainingMs(
+  { max_wall_time_seconds }: AgentLimits,
+  { worked_ms }: Pick<RunUsage, "worked_ms">,
+): number {
   return max_wall_time_seconds === undefined ? Number.POSITIVE_INFINITY : max_wall_time_seconds * 1000 - worked_ms;
 }
 

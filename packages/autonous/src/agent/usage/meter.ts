@@ -1,7 +1,7 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { ModelProvider, ModelUsage } from "../../model/provider.ts";
 import { billedTokens } from "../../model/prices/prices.ts";
-import type { AgentLimits, ReachedLimit, Used } from "./limits.ts";
+import type { AgentLimits, ReachedLimit, RunUsage } from "./limits.ts";
 import { exceededBy, reachedLimit, remainingMs } from "./limits.ts";
 import type { AgentOptions } from "../agent-run.ts";
 import { waitedMs } from "./wall-time.ts";
@@ -17,9 +17,9 @@ export interface Totals {
 
 const NOTHING: Totals = { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, cost: 0 };
 /** The longest that a timer can wait. */
-export const LONGEST_MS = 2_147_483_647;
+export const MAX_TIMER_MS = 2_147_483_647;
 /** A shorter round of calls is not looked through for somebody who was waited for. */
-const SHORTEST_WAIT_MS = 1000;
+const MIN_WAIT_MS = 1000;
 
 /** Counts what a run uses, and says when that is too much. */
 export class Meter {
@@ -100,7 +100,7 @@ export class Meter {
     } finally {
       stopWatching();
     }
-    const isLong = this.#clock() - began >= SHORTEST_WAIT_MS;
+    const isLong = this.#clock() - began >= MIN_WAIT_MS;
     if (isLong && this.#limits.max_wall_time_seconds !== undefined) this.#waitedMs += waitedMs(await this.#newEvents());
     return done;
   }
@@ -113,7 +113,7 @@ export class Meter {
     const lookIn = (delayMs: number): void => {
       timer = setTimeout(
         () => void look().catch((problem: unknown) => over.abort(problem)),
-        Math.min(delayMs, LONGEST_MS),
+        Math.min(delayMs, MAX_TIMER_MS),
       );
     };
     const look = async (): Promise<void> => {
@@ -153,7 +153,7 @@ export class Meter {
     return this.#limits.max_cost_cents === undefined || this.costOf(NOTHING, provider) !== null;
   }
 
-  #used(turns: number, provider: ModelProvider): Used {
+  #used(turns: number, provider: ModelProvider): RunUsage {
     const { input_tokens, output_tokens, cost } = this.#totals;
     const uncounted = input_tokens + output_tokens - this.#billed;
     const known = this.canPay(provider) && cost !== null ? cost : undefined;

@@ -23,14 +23,14 @@ export interface WindowState {
   /** How many of the messages shown before the last stride are shown unchanged after it, up to its boundary. */
   readonly kept?: number;
   /** Texts that were too long even so. */
-  readonly squeezed?: Squeezed;
+  readonly squeezed?: SqueezeLimits;
   /** What the models of the run have said about how much they take, by name. */
   readonly models?: Readonly<Record<string, ModelLimits>>;
   /** Of records of earlier versions: a provider said that it takes no more than this. */
   readonly context_tokens?: number;
 }
 
-interface Squeezed {
+interface SqueezeLimits {
   /** Messages before this have at most as many characters. */
   readonly before: number;
   readonly tool: number;
@@ -172,7 +172,7 @@ function keptOf(before: WindowState, after: WindowState, messages: readonly Mess
 const SUMMARY_SQUEEZED = 4;
 
 /** How short texts become, step by step, before a window is sent that is too large all the same: results first. */
-const SQUEEZES: readonly Omit<Squeezed, "before">[] = [
+const SQUEEZES: readonly Omit<SqueezeLimits, "before">[] = [
   { tool: 12_000 },
   { tool: 3_000 },
   { tool: 800 },

@@ -49,11 +49,11 @@ function cutReply(message: AssistantMessage, limit: number): Message {
 }
 
 /** Reasoning cannot be cut: it goes back unchanged or not at all. Times the limit: far more than is worth its place. */
-const MOST_PARTS = 100;
+const MAX_PARTS = 100;
 
 function withoutHugeParts(message: AssistantMessage, limit: number): Message {
   const { provider_parts, ...rest } = message;
-  if (provider_parts === undefined || JSON.stringify(provider_parts).length <= limit * MOST_PARTS) return message;
+  if (provider_parts === undefined || JSON.stringify(provider_parts).length <= limit * MAX_PARTS) return message;
   return rest;
 }
 

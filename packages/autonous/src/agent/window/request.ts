@@ -19,7 +19,7 @@ interface FixedPart extends Pick<ModelRequest, "system" | "tools"> {
   readonly deferred: readonly string[];
 }
 
-type Asking = Pick<AgentOptions, "provider" | "project" | "first_tools"> & {
+type RequestSource = Pick<AgentOptions, "provider" | "project" | "first_tools"> & {
   readonly runtime: Pick<AgentOptions["runtime"], "tools">;
   /** How many tokens fit into a request. */
   readonly context_tokens?: number | undefined;
@@ -35,7 +35,7 @@ const MAX_NOTES_BYTES = 32_768;
 
 /** What every request of a run begins with: the system text, and the tools that are offered. */
 function fixedPart(
-  { provider, runtime, project = {}, first_tools: first = [], context_tokens }: Asking,
+  { provider, runtime, project = {}, first_tools: first = [], context_tokens }: RequestSource,
   found: Iterable<string>,
 ): FixedPart {
   const budget = provider.wants_all_tools === true ? { budget_bytes: Number.POSITIVE_INFINITY } : {};
@@ -47,7 +47,7 @@ function fixedPart(
   return { system, tools: offered, deferred };
 }
 
-interface Measured {
+interface RequestSize {
   readonly bytes: number;
   readonly tokens: number;
   readonly tools: number;
@@ -55,7 +55,7 @@ interface Measured {
 }
 
 /** How large a request is before anything has been said, for whoever wants to know what each one costs. */
-export function measureRequest(asking: Asking): Measured {
+export function measureRequest(asking: RequestSource): RequestSize {
   const { system, tools, deferred } = fixedPart(asking, []);
   const { protocol = "plain" } = asking.provider;
   const bytes = Buffer.byteLength(system) + (protocol === "native" ? Buffer.byteLength(JSON.stringify(tools)) : 0);

@@ -3,7 +3,7 @@ import { readJsonObject } from "../../model/calls/json-reply.ts";
 import type { Message } from "../../model/provider.ts";
 import { withoutThinking } from "../../model/written/thinking.ts";
 import { consult, NoReply } from "../consult.ts";
-import type { Asking } from "../consult.ts";
+import type { ConsultOptions } from "../consult.ts";
 import { withFallback } from "../fallback.ts";
 import { nextStride, placesOf, showWindow, squeezeWindow, withSummary } from "./context-window.ts";
 import type { HistoryWindow } from "./context-window.ts";
@@ -42,20 +42,20 @@ interface Summary {
 }
 
 /** In a smaller window a summary would leave no room for anything else. In tokens. */
-const LEAST_FOR_SUMMARY = 2_000;
+const MIN_SUMMARY_BUDGET = 2_000;
 /** Of the window, in tokens, and of any window, in characters: models were told to write 600 words. */
-const LONGEST_SUMMARY = { share: 0.2, characters: 24_000, least: 800 } as const;
+const MAX_SUMMARY = { share: 0.2, characters: 24_000, least: 800 } as const;
 
 /** A summary is part of every request after it. */
 function bounded(run: Run, text: string): string {
-  const { share, characters, least } = LONGEST_SUMMARY;
+  const { share, characters, least } = MAX_SUMMARY;
   const limit = Math.max(least, Math.min(characters, Math.floor(messageBudget(run) * share * BYTES_PER_TOKEN)));
   return text.length <= limit ? text : cutText(text, limit);
 }
 
 /** If the model gives no summary, the run continues: the calls that were made are known without it. */
 async function sumUp(run: Run, from: number, parent_id: string): Promise<Summary> {
-  if (messageBudget(run) < LEAST_FOR_SUMMARY) {
+  if (messageBudget(run) < MIN_SUMMARY_BUDGET) {
     const problem = `the window has room for ${messageBudget(run)} tokens, too few for a summary`;
     return { text: bounded(run, withoutModel(run)), about: { usage: null, problem } };
   }
@@ -72,7 +72,7 @@ async function sumUp(run: Run, from: number, parent_id: string): Promise<Summary
 const SHOWN_SHARES = [0.4, 0.2, 0.05] as const;
 
 /** Throws `NoReply`. */
-async function askForSummary(run: Run, from: number, asking: Asking): Promise<Summary> {
+async function askForSummary(run: Run, from: number, asking: ConsultOptions): Promise<Summary> {
   for (const [tries, share] of SHOWN_SHARES.entries()) {
     try {
       return await askOnce(run, { from, share, asking });
@@ -87,7 +87,7 @@ async function askForSummary(run: Run, from: number, asking: Asking): Promise<Su
 interface SummaryRequest {
   readonly from: number;
   readonly share: number;
-  readonly asking: Asking;
+  readonly asking: ConsultOptions;
 }
 
 async function askOnce(run: Run, { from, share, asking }: SummaryRequest): Promise<Summary> {
@@ -150,9 +150,9 @@ function spoken(said: string): string {
   }
 }
 
-const MOST_TOLD = 100;
+const MAX_LISTED = 100;
 
 function withoutModel({ done }: Run): string {
-  const told = done.slice(-MOST_TOLD).join(", ");
+  const told = done.slice(-MAX_LISTED).join(", ");
   return `${done.length} calls were made; their results are no longer shown (repeat a call to see its result). The last ones: ${told}`;
 }

@@ -34,11 +34,11 @@ export interface OverflowNumbers {
  * No text has fewer than 0.75 bytes or more than 6 for each token. What is counted lower than that counts only a part of
  * the request, such as what was not in the server's cache.
  */
-const LEAST_RATIO = 0.5;
-const MOST_RATIO = 4;
+const MIN_RATIO = 0.5;
+const MAX_RATIO = 4;
 /** Below this no server has a window: the number is something else. */
-const LEAST_LIMIT = 256;
-const MOST_LIMIT = 1e9;
+const MIN_LIMIT = 256;
+const MAX_LIMIT = 1e9;
 
 export function ratioOf({ ratio = 1 }: ModelLimits): number {
   return ratio;
@@ -70,10 +70,10 @@ export function learnFromReply(known: ModelLimits, estimated: number, counted: n
 const STUCK = 2;
 const GROWN = 1.02;
 /** Smaller counts are made up, as by servers that always say the same. */
-const LEAST_STUCK = 2_000;
+const MIN_STUCK_TOKENS = 2_000;
 
 function stuckOf({ last }: ModelLimits, { estimated, counted }: CountedRequest): { readonly stuck?: number } {
-  if (last === undefined || counted < LEAST_STUCK) return {};
+  if (last === undefined || counted < MIN_STUCK_TOKENS) return {};
   const isStuck = estimated > last.estimated * GROWN && counted <= last.counted;
   return isStuck ? { stuck: (last.stuck ?? 0) + 1 } : {};
 }
@@ -81,7 +81,7 @@ function stuckOf({ last }: ModelLimits, { estimated, counted }: CountedRequest):
 function ratioFrom(estimated: number, counted: number | undefined): number | undefined {
   if (counted === undefined || estimated <= 0 || !Number.isFinite(counted)) return undefined;
   const ratio = counted / estimated;
-  return ratio < LEAST_RATIO ? undefined : Math.min(MOST_RATIO, rounded(ratio));
+  return ratio < MIN_RATIO ? undefined : Math.min(MAX_RATIO, rounded(ratio));
 }
 
 /** The record holds it: a few digits are enough, and are the same in every JSON. */
@@ -102,7 +102,7 @@ export function learnFromOverflow(known: ModelLimits, estimated: number, numbers
   }
   const room = limit - (reply ?? 0);
   const least = (room + 1) / Math.max(1, estimated);
-  const ratio = Math.min(MOST_RATIO, Math.max(ratioFrom(estimated, input) ?? before, rounded(least)));
+  const ratio = Math.min(MAX_RATIO, Math.max(ratioFrom(estimated, input) ?? before, rounded(least)));
   const size = Math.floor(estimated * ratio);
   // A count that is beyond all bounds cannot be relied on: then the request alone tells what is too large.
   const searched = size > room ? {} : { refused: size };
@@ -120,11 +120,11 @@ interface CheckedNumbers {
  * is estimated here, something else was counted, such as messages.
  */
 function checked({ limit_tokens, sent_tokens, reply_tokens }: OverflowNumbers, estimated: number): CheckedNumbers {
-  const isLimit = limit_tokens !== undefined && limit_tokens >= LEAST_LIMIT && limit_tokens <= MOST_LIMIT;
+  const isLimit = limit_tokens !== undefined && limit_tokens >= MIN_LIMIT && limit_tokens <= MAX_LIMIT;
   if (sent_tokens === undefined) return isLimit ? { limit: limit_tokens } : {};
   const isReply = reply_tokens !== undefined && reply_tokens > 0 && reply_tokens < sent_tokens;
   const input = sent_tokens - (isReply ? reply_tokens : 0);
-  if (input < estimated * LEAST_RATIO || sent_tokens > MOST_LIMIT) return {};
+  if (input < estimated * MIN_RATIO || sent_tokens > MAX_LIMIT) return {};
   if (!isLimit || sent_tokens <= limit_tokens) return { input };
   return { input, limit: limit_tokens, ...(isReply && reply_tokens < limit_tokens ? { reply: reply_tokens } : {}) };
 }
@@ -144,16 +144,16 @@ export function searchedLimit({ taken = 0, refused }: ModelLimits): number | und
 
 /** Left free for the reply where its longest is not known: a share of the window, but enough for a call, and no more than models write. */
 const REPLY_SHARE = 0.1;
-const LEAST_REPLY = 4_000;
-const LEAST_REPLY_SHARE = 0.2;
-const MOST_REPLY = 32_000;
+const MIN_REPLY = 4_000;
+const MIN_REPLY_SHARE = 0.2;
+const MAX_REPLY = 32_000;
 /** A longest reply that is set larger than this is not counted on: nothing would be left for what was said. */
-const MOST_REPLY_SHARE = 0.5;
+const MAX_REPLY_SHARE = 0.5;
 
 /** How much of a window is left free for the reply. `wanted`: the longest reply that is asked for. */
 export function replyRoom({ reply_tokens }: ModelLimits, limit: number, wanted: number | undefined): number {
   if (reply_tokens !== undefined) return reply_tokens;
-  if (wanted !== undefined) return Math.min(wanted, Math.floor(limit * MOST_REPLY_SHARE));
-  const least = Math.min(LEAST_REPLY, limit * LEAST_REPLY_SHARE);
-  return Math.floor(Math.min(MOST_REPLY, Math.max(limit * REPLY_SHARE, least)));
+  if (wanted !== undefined) return Math.min(wanted, Math.floor(limit * MAX_REPLY_SHARE));
+  const least = Math.min(MIN_REPLY, limit * MIN_REPLY_SHARE);
+  return Math.floor(Math.min(MAX_REPLY, Math.max(limit * REPLY_SHARE, least)));
 }

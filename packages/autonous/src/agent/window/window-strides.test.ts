@@ -50,13 +50,13 @@ interface Life {
   readonly options?: Partial<AgentOptions>;
 }
 
-interface Lived {
+interface LifeOutcome {
   readonly outcome: AgentOutcome | undefined;
   readonly requests: readonly ModelRequest[];
   readonly world: World;
 }
 
-async function live({ provider, world: given, death, options }: Life): Promise<Lived> {
+async function live({ provider, world: given, death, options }: Life): Promise<LifeOutcome> {
   const world = given ?? (await makeWorld());
   const journal = openJournal(world, death);
   const asked = recording(provider);
@@ -69,11 +69,11 @@ async function live({ provider, world: given, death, options }: Life): Promise<L
   return { outcome, requests: asked.requests, world };
 }
 
-function rounds({ requests }: Pick<Lived, "requests">): readonly ModelRequest[] {
+function rounds({ requests }: Pick<LifeOutcome, "requests">): readonly ModelRequest[] {
   return requests.filter(({ purpose }) => purpose !== "summary");
 }
 
-function summaries({ world }: Lived): readonly RuntimeEvent[] {
+function summaries({ world }: LifeOutcome): readonly RuntimeEvent[] {
   return world.events.filter(({ payload }) => payload["kind"] === "summary");
 }
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { isInside, isRunByCall, makeVisible } from "@autonous/runtime/internal";
 import { readTexts } from "../../config/thing-texts.ts";
 import { TrustStore } from "../../config/trust-store.ts";
-import type { Thing } from "../../config/trust-store.ts";
+import type { TrustItem } from "../../config/trust-store.ts";
 import { quoteForShell } from "../../service/token.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -73,7 +73,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   return EXIT.done;
 }
 
-interface Named extends Pick<Thing, "kind" | "path"> {
+interface Named extends Pick<TrustItem, "kind" | "path"> {
   readonly name?: string | undefined;
 }
 

@@ -1,14 +1,14 @@
 import type { Failure } from "./model-failure.ts";
 import type { Access } from "../keys.ts";
 
-interface GivenUp {
+interface GiveUpContext {
   /** Why the request is not retried; empty if the failure says it. */
   readonly stop: string;
   readonly access: Access;
 }
 
 /** Why a round failed, as one clause: the server's message, the number of attempts, the key's variable. */
-export function lastWords({ reason, message }: Failure, { stop, access }: GivenUp): string {
+export function lastWords({ reason, message }: Failure, { stop, access }: GiveUpContext): string {
   const said = stop === "" ? message : `${message.replace(/[.\s]+$/, "")}, ${stop}`;
   const { variable, key } = access;
   if (reason !== "key_refused" || variable === undefined) return said;

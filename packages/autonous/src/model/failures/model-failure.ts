@@ -25,7 +25,7 @@ export interface Failure {
   readonly message: string;
   readonly status?: number;
   /** At most this many attempts, whatever the reason allows, because a retry is unlikely to help. */
-  readonly most_attempts?: number;
+  readonly max_attempts?: number;
   /** The answer ended without an error, but without a finish reason. */
   readonly unfinished?: true;
   /** Wait requested by the server. */

@@ -137,7 +137,7 @@ function addUser(turns: LanguageModelV4Prompt, text: string, { images = [], brid
   turns.push({ role: "user", content: [...files, ...words] });
 }
 
-interface Spoken {
+interface SpokenMessage {
   readonly message: AssistantMessage;
   readonly results: readonly ToolMessage[];
   /** Assigns ids. Some servers restart numbering in every reply, and most reject duplicate ids. */
@@ -145,7 +145,7 @@ interface Spoken {
 }
 
 /** Adds a reply and the results of its calls, if any; returns whether it has used them. */
-function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: TurnOptions): boolean {
+function addAssistant(turns: LanguageModelV4Prompt, spoken: SpokenMessage, options: TurnOptions): boolean {
   const { maker, names, habits } = options;
   const { message, results, ids } = spoken;
   const { calls = [], text } = message;

@@ -7,7 +7,7 @@ export const CHAT = "compatible";
 /** Key for extra message fields in the library. */
 const MEMBERS = "openaiCompatible";
 
-interface Served {
+interface ChatServer {
   readonly model: string;
   readonly key?: string;
   readonly base_url: string;
@@ -16,7 +16,7 @@ interface Served {
 }
 
 /** A model on a server with OpenAI's chat format, with features that the library lacks. */
-export async function createCompatible({ model, key, base_url, fetch, vendors }: Served): Promise<LanguageModelV4> {
+export async function createCompatible({ model, key, base_url, fetch, vendors }: ChatServer): Promise<LanguageModelV4> {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const provider = createOpenAICompatible({
     name: CHAT,

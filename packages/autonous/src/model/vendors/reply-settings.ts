@@ -38,7 +38,7 @@ const OTHER_MODELS: ClaudeRow = {
   thinks: "budget",
 };
 /** Anthropic's minimum. */
-const LEAST_BUDGET = 1024;
+const MIN_BUDGET = 1024;
 /** For thinking "on" with a model that requires a number. */
 const USUAL_BUDGET = 16_000;
 
@@ -79,8 +79,8 @@ function planAnthropic(asked: AskedModel): ReplyPlan {
   if (thinking !== "auto" && thinking !== "off" && thinks === "never") throw refuse(asked, "this model does not think");
   if (typeof thinking === "number" && thinks === "adaptive")
     throw refuse(asked, "it decides on its own how long it thinks; set effort instead of a thinking budget");
-  if (typeof thinking === "number" && row !== undefined && thinking < LEAST_BUDGET)
-    throw refuse(asked, `a thinking budget of ${thinking} is less than ${LEAST_BUDGET}, the minimum`);
+  if (typeof thinking === "number" && row !== undefined && thinking < MIN_BUDGET)
+    throw refuse(asked, `a thinking budget of ${thinking} is less than ${MIN_BUDGET}, the minimum`);
   const most = max_output_tokens ?? reply;
   const isAdaptive = thinking === "on" && thinks !== "budget";
   const budget = thinking === "on" ? Math.min(USUAL_BUDGET, Math.floor(most / 2)) : thinking;
@@ -154,7 +154,7 @@ function planChat(asked: AskedModel): ReplyPlan {
 
 type CallOptions = Pick<LanguageModelV4CallOptions, "maxOutputTokens" | "reasoning" | "providerOptions">;
 
-interface Sent {
+interface RequestOptions {
   readonly kind: string;
   readonly model: string;
   readonly max_tokens: number | undefined;
@@ -167,7 +167,10 @@ interface Sent {
 }
 
 /** Converts the options to the library's form. */
-export function callOptions({ budget_tokens, reasoning, providerOptions }: ReplyPlan, sent: Sent): CallOptions {
+export function callOptions(
+  { budget_tokens, reasoning, providerOptions }: ReplyPlan,
+  sent: RequestOptions,
+): CallOptions {
   const { kind, model, max_tokens, isNewName, always = {}, mayThink } = sent;
   const names = new Set([...Object.keys(always), ...Object.keys(providerOptions)]);
   const merged = Object.fromEntries([...names].map((name) => [name, { ...always[name], ...providerOptions[name] }]));
@@ -179,8 +182,8 @@ export function callOptions({ budget_tokens, reasoning, providerOptions }: Reply
   if (budget_tokens === undefined || max_tokens === undefined)
     return { ...think, ...(max_tokens === undefined ? {} : { maxOutputTokens: max_tokens }), providerOptions: merged };
   // A limit named by the server may be below the thinking budget; the library adds the two.
-  const budget = Math.min(budget_tokens, max_tokens - LEAST_BUDGET);
-  if (!mayThink || budget < LEAST_BUDGET) {
+  const budget = Math.min(budget_tokens, max_tokens - MIN_BUDGET);
+  if (!mayThink || budget < MIN_BUDGET) {
     const { thinking: _, ...rest } = merged["anthropic"] ?? {};
     return { maxOutputTokens: max_tokens, providerOptions: { ...merged, anthropic: rest } };
   }

@@ -73,7 +73,7 @@ export function readRefusal(error: ServerError, nowMs: number): Error {
   return new AttemptFailed({
     reason: "server_error",
     message: `the server said: ${message}`,
-    most_attempts: ONCE_MORE,
+    max_attempts: ONCE_MORE,
   });
 }
 
@@ -87,16 +87,16 @@ function withWords(failure: Failure, { status, body, message }: ServerError): Fa
 /** A web page of a proxy, a login, or a server that does not serve models. */
 export function pageInAnswer(page: string): Error {
   const message = `the server sent ${messageIn(page) || "a web page"}`;
-  return new AttemptFailed({ reason: "server_error", message, most_attempts: ONCE_MORE });
+  return new AttemptFailed({ reason: "server_error", message, max_attempts: ONCE_MORE });
 }
 
-const LONGEST_START = 4000;
+const MAX_START = 4000;
 
 /** JSON that is neither an answer nor an error. */
 export function unknownAnswer(text: string): Error {
   // Shortened after redaction: half of a key would not be recognised.
-  const start = textOf(text).trim().slice(0, LONGEST_START);
+  const start = textOf(text).trim().slice(0, MAX_START);
   const message =
     start === "" ? "incomplete reply: it is empty" : `the server sent something other than a reply: ${start}`;
-  return new AttemptFailed({ reason: "cut_off", message, ...(start === "" ? {} : { most_attempts: ONCE_MORE }) });
+  return new AttemptFailed({ reason: "cut_off", message, ...(start === "" ? {} : { max_attempts: ONCE_MORE }) });
 }

@@ -22,7 +22,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-interface Passed {
+interface ProxiedRequest {
   readonly method: string;
   readonly target: string;
   readonly authorization: string | undefined;
@@ -30,8 +30,11 @@ interface Passed {
 }
 
 /** A proxy that forwards everything to one local port, whatever host is requested. */
-async function startProxy(port: number, { needs = "" } = {}): Promise<{ url: string; passed: readonly Passed[] }> {
-  const passed: Passed[] = [];
+async function startProxy(
+  port: number,
+  { needs = "" } = {},
+): Promise<{ url: string; passed: readonly ProxiedRequest[] }> {
+  const passed: ProxiedRequest[] = [];
   const remember = (request: IncomingMessage): boolean => {
     const { method = "", url = "", headers } = request;
     const authorization = headers["proxy-authorization"];

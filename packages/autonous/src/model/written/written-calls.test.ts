@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { TEXT_CALLS } from "../../../../../tools/fake-model/quirks/text-calls.ts";
 import { readWrittenCalls } from "./written-calls.ts";
-import type { Written } from "./written-calls.ts";
+import type { WrittenReply } from "./written-calls.ts";
 
 const path = { type: "string" };
 const TOOLS = [
@@ -28,10 +28,10 @@ const TOOLS = [
   },
 ];
 
-const read = (text: string, more: object = {}): Written | undefined =>
+const read = (text: string, more: object = {}): WrittenReply | undefined =>
   readWrittenCalls(text, { tools: TOOLS, isQuoted: () => false, ...more });
 
-const inShort = (written: Written | undefined): unknown =>
+const inShort = (written: WrittenReply | undefined): unknown =>
   written?.kind === "calls"
     ? written.calls.map(({ name, input }) => [name, JSON.parse(input) as unknown])
     : written?.kind;

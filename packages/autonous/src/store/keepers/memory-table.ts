@@ -28,7 +28,7 @@ const ANYWHERE = `select ${COLUMNS} from memory
     created_at desc, id desc limit ?2`;
 
 /** More than anyone needs, and few enough for a fast search. */
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 export function createMemory(database: Database, clock: () => number): MemoryKeeper {
   return {
@@ -65,7 +65,7 @@ export function createMemory(database: Database, clock: () => number): MemoryKee
   };
 }
 
-interface Creating {
+interface NewEntry {
   readonly title: string;
   readonly knowledge: string;
   readonly now: number;
@@ -73,14 +73,14 @@ interface Creating {
 
 async function create(
   queries: Queries,
-  { title, knowledge, now }: Creating,
+  { title, knowledge, now }: NewEntry,
 ): Promise<{ readonly entry: MemoryEntry; readonly is_new: boolean }> {
   const same = await queries.one<MemoryEntry>(SAME, [title, knowledge]);
   if (same !== undefined) return { entry: same, is_new: false };
   const kept = await queries.one<{ readonly count: number }>(COUNT);
-  if (kept !== undefined && kept.count >= MOST_ENTRIES) {
+  if (kept !== undefined && kept.count >= MAX_ENTRIES) {
     throw new ToolError("LimitReached", `Cannot remember "${title}": the memory already has ${kept.count} entries`, {
-      most: MOST_ENTRIES,
+      most: MAX_ENTRIES,
       hint: "Delete entries that are no longer needed, or merge several into one with an update.",
     });
   }
@@ -104,7 +104,7 @@ function pageOf(found: readonly MemoryEntry[], limit: number): MemoryPage {
 /** Words as the index splits them: letters and digits of any script, with combining marks. */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 /** More words do not make a query more specific. */
-const MOST_WORDS = 32;
+const MAX_WORDS = 32;
 const BEGINNING = /^.{1,64}/u;
 
 /** The words of a query, without operators. */
@@ -112,7 +112,7 @@ function wordsOf(query: string): readonly string[] {
   const words = new Set<string>();
   for (const [word] of query.matchAll(WORD)) {
     words.add(BEGINNING.exec(word)?.[0] ?? "");
-    if (words.size === MOST_WORDS) break;
+    if (words.size === MAX_WORDS) break;
   }
   return [...words];
 }

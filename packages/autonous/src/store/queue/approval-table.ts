@@ -30,7 +30,7 @@ const GRANTS_OF = `select grant_json from grants where revoked_at is null
 const REVOKE = "update grants set revoked_at = ? where grant_id = ? and revoked_at is null";
 
 /** Poll interval of a caller that waits in this process. Tasks do not poll: they are parked. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 interface Row {
   readonly approval_id: string;
@@ -115,12 +115,12 @@ function readable(rows: readonly Row[]): readonly Approval[] {
   return rows.flatMap((row) => readApproval(row) ?? []);
 }
 
-interface Opening {
+interface OpenOptions {
   readonly shared: "run" | "any" | "none";
   readonly now: number;
 }
 
-async function open(queries: Queries, request: ApprovalRequest, { shared, now }: Opening): Promise<Approval> {
+async function open(queries: Queries, request: ApprovalRequest, { shared, now }: OpenOptions): Promise<Approval> {
   const { approval_id, run_id, tool_call_id, digest, expires_at } = request;
   for (const row of await queries.all<Row>(OF_CALL, [run_id, tool_call_id])) {
     const known = readApproval(row); // damaged: it is withdrawn, and approval is requested again
@@ -139,7 +139,7 @@ async function open(queries: Queries, request: ApprovalRequest, { shared, now }:
 async function findPending(
   queries: Queries,
   { digest, run_id }: ApprovalRequest,
-  { shared, now }: Opening,
+  { shared, now }: OpenOptions,
 ): Promise<Approval | undefined> {
   for (const row of await queries.all<Row>(PENDING, [digest, now])) {
     const found = shared === "any" || row.run_id === run_id ? readApproval(row) : undefined;
@@ -148,7 +148,7 @@ async function findPending(
   return undefined;
 }
 
-interface Taking {
+interface AnswerRequest {
   readonly approval_id: string;
   readonly answer: ApprovalAnswer;
   readonly now: number;
@@ -156,7 +156,7 @@ interface Taking {
 
 async function takeAnswer(
   queries: Queries,
-  { approval_id, answer, now }: Taking,
+  { approval_id, answer, now }: AnswerRequest,
 ): Promise<{ won: boolean; approval: Approval } | undefined> {
   const row = await find(queries, approval_id);
   if (row === undefined) return undefined;
@@ -245,7 +245,7 @@ function pause(signal: AbortSignal): Promise<void> {
       signal.removeEventListener("abort", end);
       resolve();
     };
-    const timer = setTimeout(end, LOOK_MS);
+    const timer = setTimeout(end, POLL_MS);
     signal.addEventListener("abort", end, { once: true });
   });
 }

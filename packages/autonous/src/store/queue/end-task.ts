@@ -21,7 +21,7 @@ const ENDS = {
   cancelled: { by: ["cancelled"],          type: "task.cancelled" },
 } as const;
 
-export interface Ending {
+export interface TaskEnding {
   readonly outcome: keyof typeof ENDS;
   readonly error: string | null;
   readonly reply?: string | undefined;
@@ -43,7 +43,7 @@ export async function moveTask(queries: Queries, task: Task, to: TaskState): Pro
 }
 
 /** Ends a task for good: stores its reply, its last event and its messages together. */
-export async function endTask(queries: Queries, task: Task, ending: Ending): Promise<void> {
+export async function endTask(queries: Queries, task: Task, ending: TaskEnding): Promise<void> {
   const { outcome, error, reply, token = 0, details, now } = ending;
   const { by, type } = ENDS[outcome];
   let { state } = task;

@@ -17,7 +17,7 @@ import {
   firstReady,
   leaseLane,
 } from "./lanes.ts";
-import type { Finish, Inbox, Ingested, Lease, Message, Task, LeaseKey } from "../store.ts";
+import type { Finish, Inbox, IngestResult, Lease, Message, Task, LeaseKey } from "../store.ts";
 import type { WorkingState } from "./task-states.ts";
 import { endStopped, stoppedReply, STOPPED } from "./stop-task.ts";
 import { dueAt, findTask, headOf } from "./find-task.ts";
@@ -53,7 +53,7 @@ export function createInbox(database: Database, clock: () => number): Inbox {
   };
 }
 
-async function ingest(queries: Queries, message: Message, now: number): Promise<Ingested> {
+async function ingest(queries: Queries, message: Message, now: number): Promise<IngestResult> {
   const { source, external_id = null, lane, text, user = null, skill = null } = message;
   const { origin = null, files = null, undoes, run_at = now } = message;
   if (external_id !== null) {

@@ -83,13 +83,13 @@ export function createOutbox(database: Database, clock: () => number): Outbox {
   };
 }
 
-interface Wanted {
+interface OutboxQuery {
   readonly limit: number;
   readonly channel: string | undefined;
   readonly now: number;
 }
 
-async function pending(queries: Queries, { limit, channel, now }: Wanted): Promise<readonly OutboxRow[]> {
+async function pending(queries: Queries, { limit, channel, now }: OutboxQuery): Promise<readonly OutboxRow[]> {
   const lists: (readonly OutboxRow[])[] = [];
   for (const each of channel === undefined ? await channels(queries) : [channel]) {
     const chats = await queries.all<{ readonly chat: string }>(DUE_CHATS, [each, each, now, limit]);

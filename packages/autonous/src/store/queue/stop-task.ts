@@ -2,7 +2,7 @@ import { appendTaskEvent } from "../record/append-events.ts";
 import { withdrawAll } from "./approval-table.ts";
 import type { Queries } from "../sqlite/database.ts";
 import { endTask, requireMove } from "./end-task.ts";
-import type { Ending } from "./end-task.ts";
+import type { TaskEnding } from "./end-task.ts";
 import { dueAt, findTask, headOf } from "./find-task.ts";
 import { moveToEnd } from "./lane-chain.ts";
 import { isHeld, markReady, restLane } from "./lanes.ts";
@@ -56,7 +56,7 @@ export function stoppedReply(end: Finish): string {
 export async function endStopped(
   queries: Queries,
   task: Task,
-  { by, now, ...said }: { readonly by: string; readonly now: number } & Pick<Ending, "reply" | "token">,
+  { by, now, ...said }: { readonly by: string; readonly now: number } & Pick<TaskEnding, "reply" | "token">,
 ): Promise<void> {
   await withdrawAll(queries, task.run_id, now);
   await endTask(queries, task, { outcome: "cancelled", error: `stopped by ${by}`, details: { by }, now, ...said });

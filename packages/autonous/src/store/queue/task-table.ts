@@ -33,18 +33,18 @@ export function createTasks(database: Database, clock: () => number): Tasks {
 }
 
 const NEWEST = `select position, ${TASK_COLUMNS} from inbox where position < ?1`;
-const A_PAGE = "order by position desc limit ?2";
+const PAGE_ORDER = "order by position desc limit ?2";
 const NEWEST_OF_LANE = `${OF_LANE} select inbox.position, ${TASK_COLUMNS} from of_lane cross join inbox
   where inbox.position = of_lane.position and inbox.position < ?1`;
 
 // oxfmt-ignore
 const LISTS = {
-  all:     `${NEWEST} ${A_PAGE}`,
-  state:   `${NEWEST} and state = ?3 ${A_PAGE}`,
+  all:     `${NEWEST} ${PAGE_ORDER}`,
+  state:   `${NEWEST} and state = ?3 ${PAGE_ORDER}`,
   lane:    `${NEWEST_OF_LANE} limit ?2`,
   of_lane: `${NEWEST_OF_LANE} and state = ?4 limit ?2`,
   // Tasks that have not ended have a separate index. The plus keeps the planner from using the one by state.
-  open_of_lane: `${NEWEST} and lane = ?3 and +state = ?4 and finished_at is null ${A_PAGE}`,
+  open_of_lane: `${NEWEST} and lane = ?3 and +state = ?4 and finished_at is null ${PAGE_ORDER}`,
 };
 
 function listFor({ state, lane }: Pick<TaskFilter, "state" | "lane">): keyof typeof LISTS {
@@ -78,16 +78,16 @@ const UNSENT =
   "select count(*) as count, min(created_at) as at from outbox where sent_at is null and gave_up_at is null";
 const PENDING_APPROVALS = "select count(*) as count from approvals where state = 'pending'";
 
-interface Counted {
+interface CountRow {
   readonly count: number;
   readonly at: number | null;
 }
 
 async function countAll(queries: Queries, now: number): Promise<QueueCounts> {
   const states = await queries.all<{ readonly state: Task["state"]; readonly count: number }>(BY_STATE);
-  const oldest = await queries.one<Pick<Counted, "at">>(OLDEST_QUEUED, [now]);
-  const unsent = await queries.one<Counted>(UNSENT);
-  const approvals = await queries.one<Pick<Counted, "count">>(PENDING_APPROVALS);
+  const oldest = await queries.one<Pick<CountRow, "at">>(OLDEST_QUEUED, [now]);
+  const unsent = await queries.one<CountRow>(UNSENT);
+  const approvals = await queries.one<Pick<CountRow, "count">>(PENDING_APPROVALS);
   return {
     by_state: Object.fromEntries(states.map(({ state, count }) => [state, count])),
     oldest_queued_at: oldest?.at ?? null,

@@ -36,7 +36,7 @@ export async function recordCall(queries: Queries, event: RuntimeEvent, result?:
 }
 
 /** Longer arguments are omitted until the call starts: the event has them, and then they are stored truncated. */
-const MOST_ARGUMENTS = 16_384;
+const MAX_ARGUMENTS = 16_384;
 
 async function recordQueued(queries: Queries, { run_id, task_id, payload }: RuntimeEvent): Promise<void> {
   const { calls } = payload;
@@ -45,7 +45,7 @@ async function recordQueued(queries: Queries, { run_id, task_id, payload }: Runt
     const { tool_call_id, name, arguments: asked = null } = Object(call) as Readonly<Record<string, unknown>>;
     if (typeof tool_call_id !== "string" || typeof name !== "string") continue;
     const args = JSON.stringify(asked);
-    await queries.run(QUEUED, [run_id, tool_call_id, task_id, name, args.length > MOST_ARGUMENTS ? null : args]);
+    await queries.run(QUEUED, [run_id, tool_call_id, task_id, name, args.length > MAX_ARGUMENTS ? null : args]);
   }
 }
 

@@ -167,12 +167,12 @@ const END_COLUMNS = "position, run_id, task_id, ts, payload";
 const OF_ALL = `select ${END_COLUMNS} from events where ${ENDS} and position < ? order by position desc limit ?`;
 const OF_RUN = `select ${END_COLUMNS} from events where run_id = ? and ${ENDS} and position < ? order by position desc limit ?`;
 
-const A_READ = 250;
+const PAGE_SIZE = 250;
 /**
  * Rows per page: a search for rare records returns a partial page and continues with the next, so that others are not
  * blocked.
  */
-const MOST_LOOKED_AT = 5000;
+const MAX_SCANNED = 5000;
 /** Records are in order of time unless the clock was changed; we assume by no more than this. */
 const CLOCK_SLACK_MS = 24 * 3600 * 1000;
 
@@ -190,11 +190,11 @@ async function findAudits(queries: Queries, filter: AuditFilter): Promise<AuditP
   const matches = compileFilter(filter);
   const records: AuditPage["records"][number][] = [];
   let last = filter.after ?? Number.MAX_SAFE_INTEGER;
-  for (let looked = 0; looked < MOST_LOOKED_AT; looked += A_READ) {
+  for (let looked = 0; looked < MAX_SCANNED; looked += PAGE_SIZE) {
     const rows =
       run_id === undefined
-        ? await queries.all<CallRow>(OF_ALL, [last, A_READ])
-        : await queries.all<CallRow>(OF_RUN, [run_id, last, A_READ]);
+        ? await queries.all<CallRow>(OF_ALL, [last, PAGE_SIZE])
+        : await queries.all<CallRow>(OF_RUN, [run_id, last, PAGE_SIZE]);
     for (const row of rows) {
       if (Date.parse(row.ts) < since - CLOCK_SLACK_MS) return { records, next: null };
       last = row.position;
@@ -203,7 +203,7 @@ async function findAudits(queries: Queries, filter: AuditFilter): Promise<AuditP
       records.push({ run_id: row.run_id, task_id: row.task_id, ...audit });
       if (records.length === limit) return { records, next: last };
     }
-    if (rows.length < A_READ) return { records, next: null };
+    if (rows.length < PAGE_SIZE) return { records, next: null };
   }
   return { records, next: last };
 }

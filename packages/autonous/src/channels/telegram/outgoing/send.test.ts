@@ -6,7 +6,7 @@ import { ADA, scratchPlace } from "../../../../../../test/support/telegram-chann
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 import { greyPng } from "../../../../../../tools/fake-telegram/media/images.ts";
 import { TELEGRAM_LIMITS } from "../../../../../../tools/fake-telegram/server.ts";
-import { NotSent } from "../../../queue/outbox-sender.ts";
+import { DeliveryError } from "../../../queue/outbox-sender.ts";
 import type { Outgoing, OutboxRow, Store } from "../../../store/store.ts";
 import { TelegramClient } from "../api/client.ts";
 import { Questions } from "../talk/questions.ts";
@@ -96,7 +96,7 @@ test("a long answer comes in parts, and one that is cut off half-way goes on whe
   const text = Array.from({ length: 5 }, (_, i) => `${i} ${"word ".repeat(700)}`).join("\n\n");
   place.telegram.fault({ kind: "slow", ms: 0, method: "sendMessage", times: 2 });
   place.telegram.fault({ kind: "server_error", method: "sendMessage" });
-  await expect(sender.send(rowOf({ kind: "text", text }))).rejects.toThrow(NotSent);
+  await expect(sender.send(rowOf({ kind: "text", text }))).rejects.toThrow(DeliveryError);
   expect(said(place)).toHaveLength(2);
   await place.until(() => sender.send(rowOf({ kind: "text", text })).catch(() => undefined));
   expect(said(place).map((part) => part[0])).toEqual(["0", "1", "2", "3", "4"]);
@@ -219,7 +219,7 @@ for (const { title, fault, chat, gives } of FAILURES) {
     const { sender } = await place.open();
     if (fault !== undefined) place.telegram.fault({ ...fault, method: "sendMessage" });
     const problem = await sender.send(rowOf({ kind: "text", text: "x" }, { chat })).catch((error: unknown) => error);
-    expect(problem).toBeInstanceOf(NotSent);
+    expect(problem).toBeInstanceOf(DeliveryError);
     expect(problem).toMatchObject(gives);
     expect((problem as Error).message).not.toContain(place.telegram.token.slice(9));
   });
@@ -233,7 +233,7 @@ test("nothing more is sent to a chat before the time is over that Telegram asked
   await expect(sender.send(rowOf({ kind: "text", text: "a" }))).rejects.toMatchObject({ retryAfterMs: 60_000 });
   const { retryAfterMs } = (await sender
     .send(rowOf({ kind: "text", text: "a" }))
-    .catch((error: unknown) => error)) as NotSent;
+    .catch((error: unknown) => error)) as DeliveryError;
   expect(retryAfterMs).toBeGreaterThan(50_000);
   await sender.send(rowOf({ kind: "text", text: "b" }, { chat: "telegram:-5" }));
   expect(place.telegram.answers(-5)).toHaveLength(1);

@@ -1,5 +1,5 @@
 import type { OutboxSender } from "../../../queue/outbox-sender.ts";
-import { NotSent } from "../../../queue/outbox-sender.ts";
+import { DeliveryError } from "../../../queue/outbox-sender.ts";
 import type { Outgoing, ShownMessage } from "../../../store/store.ts";
 import { fileMs } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
@@ -23,7 +23,7 @@ export function createOutboxSender(given: SendParts): OutboxSender {
     countJoined,
     async send(row, joined = []) {
       const to = addressOf(row.chat);
-      if (to === undefined) throw new NotSent(`"${row.chat}" is not a Telegram chat`, { forGood: true });
+      if (to === undefined) throw new DeliveryError(`"${row.chat}" is not a Telegram chat`, { forGood: true });
       try {
         const task = await answeredTask(parts.store, row, parts.moved?.movedAt(to.chat));
         return await sendTo({ row, joined, content: row.content, to, task, parts, memory });
@@ -65,10 +65,10 @@ function sendContent(sending: Sending): Promise<Receipt> {
   }
 }
 
-function notSent(failure: TelegramFailure): NotSent {
+function notSent(failure: TelegramFailure): DeliveryError {
   const forGood = failure.kind === "gone" || failure.kind === "refused";
   const { retryAfterMs } = failure;
-  return new NotSent(failure.message, {
+  return new DeliveryError(failure.message, {
     forGood,
     cause: failure,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
