@@ -14,32 +14,32 @@ import type { Totals } from "./usage/meter.ts";
 
 interface AgentTask {
   readonly text: string;
-  /** A task that has an id, and of which the run's journal knows already, is taken up where it was. Default: a new task. */
+  /** If the run's journal already knows this id, the task resumes where it stopped. Default: a new task. */
   readonly task_id?: string;
-  /** `event_id` of the `task.started` or `task.queued` that this belongs to. */
+  /** `event_id` of the `task.started` or `task.queued` event that is the parent. */
   readonly parent_id?: string;
-  /** The run that this one is a part of. */
+  /** The run that started this one. */
   readonly parent_run_id?: string;
   readonly trace_id?: string;
-  /** Where the task comes from and who asked: rules and quotas may speak of them. */
+  /** Origin and user of the task: rules and quotas may refer to them. */
   readonly chat?: string;
   readonly user?: string;
-  /** The way that it came by, such as `telegram`: for the record. */
+  /** The channel, such as `telegram`. Recorded. */
   readonly channel?: string;
-  /** Pictures that belong to the text. They are not recorded. */
+  /** Images that belong to the text. Not recorded. */
   readonly images?: readonly MessageImage[];
-  /** `chat`: a message of a conversation at a terminal. For the record. */
+  /** `chat`: a message of a conversation at a terminal. Recorded. */
   readonly source?: string;
-  /** What was said before in the same conversation, oldest first: `messages` of an earlier outcome. Redacted already. */
+  /** Earlier messages of the same conversation, oldest first: `messages` of an earlier outcome. Already redacted. */
   readonly history?: readonly Message[];
-  /** What of the history was shown, and in short what was not: `window` of the same outcome. Default: all of it is shown. */
+  /** How much of the history was shown: `window` of the same outcome. Default: all of it is shown. */
   readonly window?: HistoryWindow;
-  /** Model rounds of the conversation before it, which a script of replies goes on from. Default: 0. */
+  /** Earlier model rounds of the conversation: a scripted model continues after them. Default: 0. */
   readonly rounds_before?: number;
 }
 
 export interface AgentOptions {
-  /** What calls are made with, and where the record is kept. The caller closes it. */
+  /** Runs the calls and holds the journal. The caller closes it. */
   readonly runtime: Pick<
     Runtime,
     "run_id" | "callAll" | "tools" | "journal" | "redact" | "redactValue" | "charge" | "actor" | "interruptedChange"
@@ -49,28 +49,28 @@ export interface AgentOptions {
   readonly limits: AgentLimits;
   /** Cancels the run. */
   readonly signal?: AbortSignal;
-  /** What the workspace says about itself. A run that is taken up again keeps what it began with. */
+  /** Project notes and surroundings. A resumed run keeps those that it started with. */
   readonly project?: ProjectContext;
-  /** How many tokens fit into a request. Default: what the provider says, else 100,000. */
+  /** Context window in tokens. Default: as the provider reports, else 100,000. */
   readonly context_tokens?: number;
-  /** Tools that the model is sent from the start, though there are too many to send all. */
+  /** Tools that are sent from the start even if there are too many to send all. */
   readonly first_tools?: readonly string[];
-  /** What a round of the model of that name cost. Undefined, or left out: nobody knows. */
+  /** Cost of a round of this model. Undefined or omitted: unknown. */
   readonly costOf?: (usage: ModelUsage, model: string) => number | undefined;
   /** Tokens as they count against limits and quotas. Default: cache reads count by list prices, or a tenth. */
   readonly billedTokens?: (usage: ModelUsage, model: string) => number;
-  /** The whole result of a call that ended before, where somebody kept it. Without it the event has to do. */
+  /** The stored result of a call that ended earlier. Without it, the result is rebuilt from the event. */
   readonly storedResult?: (tool_call_id: string) => Promise<ToolCallResult | undefined>;
-  /** Told when asking the model gives way to making calls, and the other way round. */
+  /** Called when the run switches between model rounds and tool rounds. */
   readonly onState?: (state: RoundState) => Promise<void>;
-  /** How far calls are, for live views. */
+  /** Progress of calls, for live views. */
   readonly onProgress?: CallOptions["onProgress"];
-  /** Aborts the calls that are under way and not the run: the model is told `Cancelled`. Asked for before each round of calls. */
+  /** Aborts the running calls but not the run: the model gets `Cancelled`. Called before each round of calls. */
   readonly callSignal?: () => AbortSignal;
-  /** Pieces of a reply as they come, for live views. As the provider gave them: whoever shows them redacts them. */
+  /** Parts of a reply as they arrive, for live views. Not redacted: the receiver must redact them. */
   readonly onDelta?: CompleteOptions["onDelta"];
   readonly onRetry?: CompleteOptions["onRetry"];
-  /** What the run has used so far, told after each model round. */
+  /** Called after each model round with the usage so far. */
   readonly onUsage?: (totals: Totals) => void;
   readonly clock?: () => number;
 }
@@ -80,62 +80,62 @@ type RoundState = "model_round" | "tool_round";
 export interface AgentError {
   readonly code: ErrorCode;
   readonly message: string;
-  /** With `ModelFailed`, where the provider tells: why, which says whether a later try may do better. */
+  /** With `ModelFailed`, if known: the reason, which tells whether a retry may help. */
   readonly reason?: FailureReason;
 }
 
 export interface AgentOutcome {
-  /** `parked`: a call waits for a person. The same task, run again once they have answered, goes on from there. */
+  /** `parked`: a call waits for a person. Run the same task again after the answer to resume it. */
   readonly outcome: "completed" | "failed" | "cancelled" | "parked";
   /** Empty unless completed. */
   readonly answer: string;
-  /** The end of the answer is missing: the limit of the output cut it off. Its last line says so. */
+  /** The answer was truncated at the output limit. Its last line says so. */
   readonly cut?: true;
-  /** Of a limit: its name, and what was done so far. */
+  /** For a limit: its name, and what was done so far. */
   readonly error?: AgentError;
   readonly turns: number;
   readonly calls: number;
   readonly usage: Totals;
-  /** The model in use at the end, where that is not the first of the list. */
+  /** The model in use at the end, if it is not the first of the list. */
   readonly model?: string;
-  /** All that was said, the history before it too: the history of what is said next. */
+  /** All messages including the earlier history: pass them as `history` of the next task. */
   readonly messages?: readonly Message[];
-  /** How the model saw them at last. */
+  /** The part of the messages that the model saw last. */
   readonly window?: HistoryWindow;
-  /** Tokens that the next request would take, as counted here, and how many fit. */
+  /** Estimated size of the next request and the context window, in tokens. */
   readonly context?: { readonly tokens: number; readonly limit: number };
 }
 
-/** What the loop knows while it runs: the record of before, and what came of it since. */
+/** State of a running task: the earlier record and everything since. */
 export interface Run {
   readonly options: Omit<AgentOptions, "provider">;
   /** The model in use: one of `models`. */
   provider: ModelProvider;
-  /** In the order in which they are asked where one is down. */
+  /** In the order of fallback. */
   readonly models: readonly ModelProvider[];
   readonly signal: AbortSignal;
   readonly record: AgentRecord;
   readonly trace_id: string;
   readonly task_id: string;
   readonly project: ProjectContext;
-  /** Everything that was said. It only grows; `window` says what of it the model sees. */
+  /** All messages. Append-only; `window` defines which part the model sees. */
   readonly messages: Message[];
   window: WindowState;
-  /** Tools that searches have found. */
+  /** Tools found by searches. */
   readonly found: Set<string>;
-  /** What became of each call, in words. */
+  /** The outcome of each call, as text. */
   readonly done: string[];
   readonly files_changed: Set<string>;
   readonly meter: Meter;
   readonly watch: CycleDetector;
-  /** The model was told that it does not get on. */
+  /** The model was warned about missing progress. */
   isWarned: boolean;
   /** Turns of this attempt. */
   turns: number;
-  /** Model rounds of the conversation: those that failed and those of earlier attempts too. */
+  /** Model rounds of the conversation, including failed ones and those of earlier attempts. */
   rounds: number;
   invalidInARow: number;
-  /** Of an answer that was cut off, so far. */
+  /** Parts so far of an answer that was truncated. */
   readonly pieces: string[];
   now(): number;
   redact(text: string): string;
@@ -145,18 +145,18 @@ export interface Run {
 
 interface NewEvent {
   readonly type: EventType;
-  /** `event_id` of the start of what this is a part of. */
+  /** `event_id` of the start event of the parent. */
   readonly parent_id: string | null;
   /** Redacted. */
   readonly payload: EventDraft["payload"];
   readonly options?: AppendOptions;
 }
 
-/** Looks up how far the task has come. Writes nothing yet. */
+/** Reads how far the task has come. Writes nothing yet. */
 export async function openRun(options: AgentOptions): Promise<Run> {
   const { task, clock = Date.now } = options;
   const task_id = task.task_id ?? makeId("task", clock());
-  // A skill that the task has read leaves fewer of them.
+  // An active skill may reduce them.
   const runtime: AgentOptions["runtime"] = { ...options.runtime, tools: () => options.runtime.tools({ task_id }) };
   const record = await readRecord(runtime.journal, task_id);
   const trace_id = record.started?.trace_id ?? task.trace_id ?? makeTraceId();
@@ -204,7 +204,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
   };
 }
 
-/** Places in the record count from the beginning of the history: what is no longer kept of it keeps its place. */
+/** Recorded positions count from the start of the history, so messages that are no longer stored keep their position. */
 function historyOf({ task: { history = [] } }: AgentOptions, { started }: AgentRecord): readonly Message[] {
   const began = Number(started?.payload["history"] ?? history.length);
   const missing = Array.from({ length: Math.max(0, began - history.length) }, (_, index): Message => {
@@ -216,12 +216,12 @@ function historyOf({ task: { history = [] } }: AgentOptions, { started }: AgentR
 
 const ALL: HistoryWindow = { from: 0, whole_from: 0 };
 
-/** As it was when the run began: what is on record since goes on from there. */
+/** As at the start of the run: later recorded positions build on it. */
 function windowOf({ task: { window = ALL } }: AgentOptions, { started }: AgentRecord): HistoryWindow {
   return started === undefined ? window : ((started.payload["window"] as HistoryWindow | undefined) ?? ALL);
 }
 
-/** As it was when the run began: the model goes on with what it was told then. */
+/** As at the start of the run: a resumed run must send the same instructions. */
 function projectOf({ project = {}, runtime }: AgentOptions, { started }: AgentRecord): ProjectContext {
   const recorded = started?.payload["project"] as ProjectContext | undefined;
   return recorded ?? (started === undefined ? (runtime.redactValue(project).value as ProjectContext) : {});

@@ -10,26 +10,26 @@ import { estimateTokens, requestTokens } from "./window/tokens.ts";
 
 export interface Consultation {
   readonly reply: ModelReply;
-  /** It said the same over and over, and was stopped. */
+  /** It repeated itself and was stopped. */
   readonly isChant: boolean;
   /** A warning for the user about the server. */
   readonly notice?: string;
-  /** What the event about it holds beside the reply. */
+  /** Fields of the round's event apart from the reply. */
   readonly about: {
     readonly finish: ModelReply["finish"];
-    /** The model that answered. */
+    /** The model that replied. */
     readonly provider: string;
-    /** `estimated`: the provider did not say. */
+    /** `estimated`: the provider did not report it. */
     readonly usage: SpentUsage;
     readonly cost: number | null;
     readonly latency_ms: number;
   };
 }
 
-/** There is no reply, and why. */
+/** The model gave no reply. */
 export class NoReply extends Error {
   readonly code: Extract<ErrorCode, "Cancelled" | "Timeout" | "LimitReached" | "ModelFailed">;
-  /** Of several models: what each of them failed of, in words. `cause` is of one of them. */
+  /** With several models: how each of them failed, as text. `cause` is the failure of one of them. */
   readonly all: string | undefined;
   /** The model that was asked. */
   readonly provider: ModelProvider | undefined;
@@ -45,12 +45,12 @@ export class NoReply extends Error {
     this.provider = provider;
   }
 
-  /** For callers that ask for something other than a round. */
+  /** For requests other than rounds. */
   asError(what: string, redact: (text: string) => string): ToolError {
     return new ToolError(this.code, `${what}: ${redact(this.message)}`, {}, this);
   }
 
-  /** The request was more than the model takes. */
+  /** The request exceeded the model's context window. */
   get isTooLong(): boolean {
     return this.cause instanceof ToolError && this.cause.details?.["context_length"] === true;
   }
@@ -58,15 +58,15 @@ export class NoReply extends Error {
 
 /** How a model is asked. */
 export interface ConsultOptions {
-  /** `event_id` of the turn that it is asked for. */
+  /** `event_id` of the turn. */
   readonly parent_id: string | null;
-  /** How long to try: after that another model is asked. */
+  /** How long to retry before the next model is asked. */
   readonly patience_ms?: number;
 }
 
 /**
- * Asks the model in use, for as long as the run may still work, and counts and charges what it used: attempts that
- * failed too, on record before the next one. Throws `NoReply` where the provider gives no reply, or a limit is reached.
+ * Asks the model in use, within the remaining time of the run, and counts and charges its usage. Failed attempts are
+ * charged too, and recorded before the next attempt. Throws `NoReply` if the provider fails or a limit is reached.
  */
 export async function consult(run: Run, request: ModelRequest, asking: ConsultOptions): Promise<Consultation> {
   const { provider } = run;
@@ -84,7 +84,7 @@ interface CompleteRequest extends ConsultOptions {
 }
 
 interface Completion extends Pick<Consultation, "reply" | "isChant"> {
-  /** Of a reply that was stopped: what the provider says that it used. */
+  /** Usage of a stopped reply, as reported by the provider. */
   readonly spent?: SpentUsage;
 }
 
@@ -104,7 +104,7 @@ async function complete(run: Run, { request, provider, ...asking }: CompleteRequ
       onSpent: books.onSpent,
       onRetry: (retry) => {
         books.beforeRetry();
-        watch = new RepetitionDetector(); // the reply of the failed attempt is dropped
+        watch = new RepetitionDetector(); // the reply of the failed attempt is discarded
         said = "";
         onRetry?.(retry);
       },
@@ -115,7 +115,7 @@ async function complete(run: Run, { request, provider, ...asking }: CompleteRequ
         if (watch.push(delta.text)) chanted.abort();
       },
     });
-    return { reply, isChant: chanted.signal.aborted }; // the end of it may have come with the chant
+    return { reply, isChant: chanted.signal.aborted }; // the reply may end in the repetition
   } catch (error) {
     if (run.signal.aborted) throw new NoReply("Cancelled", error);
     if (books.limit !== undefined) throw books.limit;
@@ -128,22 +128,22 @@ async function complete(run: Run, { request, provider, ...asking }: CompleteRequ
 
 interface Books {
   readonly onSpent: NonNullable<CompleteOptions["onSpent"]>;
-  /** Throws if the cost so far, plus the failed attempt once more, would exceed a limit. */
+  /** Throws if the cost so far plus another such attempt would exceed a limit. */
   beforeRetry(): void;
-  /** Aborted when a limit is reached: the provider ends then, whatever it makes of what was thrown. */
+  /** Aborted when a limit is reached, so that the provider stops even if it swallows the error. */
   readonly signal: AbortSignal;
   readonly limit: NoReply | undefined;
-  /** Of an attempt that was stopped on purpose: it is booked with what came of it. */
+  /** Usage of an attempt that was stopped on purpose: it is booked with its reply. */
   readonly spentAtLast: SpentUsage | undefined;
 }
 
 interface BooksOptions extends Pick<CompleteRequest, "provider" | "parent_id"> {
   readonly purpose: NonNullable<ModelRequest["purpose"]>;
-  /** Aborted: usage reported from now on belongs to the reply. */
+  /** Once aborted, reported usage belongs to the reply. */
   readonly isOver: AbortSignal;
 }
 
-/** Books attempts that failed, and ends the asking when a limit is reached. */
+/** Books failed attempts, and stops the request when a limit is reached. */
 function keepBooks(run: Run, { provider, parent_id, purpose, isOver }: BooksOptions): Books {
   const over = new AbortController();
   let limit: NoReply | undefined;
@@ -176,7 +176,7 @@ function keepBooks(run: Run, { provider, parent_id, purpose, isOver }: BooksOpti
   };
 }
 
-/** Limits and quotas have to hold where a provider says nothing: then what it must have been is counted. */
+/** Limits and quotas must hold even if a provider reports no usage, so it is estimated. */
 function estimateUsage(request: ModelRequest, reply: ModelReply, { protocol = "plain" }: ModelProvider): SpentUsage {
   const calls = reply.kind === "native" ? estimateTokens(JSON.stringify(reply.calls)) : 0;
   return {

@@ -1,6 +1,9 @@
 import type { ModelProvider } from "../model/provider.ts";
 
-/** The same provider, asked at most this many things at once; the rest wait in the order in which they came. So are its fallbacks, each. */
+/**
+ * The same provider with at most `limit` parallel requests; the others wait in order. Each of its fallbacks has its
+ * own limit.
+ */
 export function limitInFlight(provider: ModelProvider, limit: number): ModelProvider {
   let inFlight = 0;
   const waiting: (() => void)[] = [];
@@ -14,7 +17,7 @@ export function limitInFlight(provider: ModelProvider, limit: number): ModelProv
     await new Promise<void>((resolve, reject) => {
       const goOn = (): void => {
         signal.removeEventListener("abort", giveUp);
-        resolve(); // the place is handed on: the count stays
+        resolve(); // the slot passes to this request, so the count stays
       };
       const giveUp = (): void => {
         waiting.splice(waiting.indexOf(goOn), 1);

@@ -17,7 +17,7 @@ import { openRun } from "./agent-run.ts";
 import type { AgentOptions, AgentOutcome, Run } from "./agent-run.ts";
 
 interface Turn {
-  /** Of its start. */
+  /** `event_id` of its start. */
   readonly event_id: string;
   readonly round: Round;
   /** The model was asked before a crash, or by an earlier attempt. */
@@ -25,9 +25,9 @@ interface Turn {
 }
 
 /**
- * Does a task: asks the model, makes its calls, and again, until there is an answer or a reason to stop. A task that the
- * run's journal knows already goes on from its last recorded step; one that has ended there gives what it came to.
- * Throws only when the journal, or a function of the host, does.
+ * Runs a task: asks the model, runs its calls, and repeats until there is an answer or a reason to stop. A task that
+ * the run's journal knows resumes after its last recorded step; if it has ended, its recorded outcome is returned.
+ * Throws only if the journal or a function of the host does.
  */
 export async function runAgent(options: AgentOptions): Promise<AgentOutcome> {
   const run = await openRun(options);
@@ -52,7 +52,7 @@ async function startAgent(run: Run): Promise<string> {
   return await run.write({ type: "agent.started", parent_id: task.parent_id ?? null, payload });
 }
 
-/** An attempt after one that failed goes on from what that one found out; its limits are counted anew. */
+/** A new attempt after a failed one starts with its results; the limits are reset. */
 async function recallEarlier(run: Run): Promise<void> {
   for (const turn of run.record.earlier) {
     const round = recallRound(run, turn);
@@ -67,7 +67,7 @@ async function recallEarlier(run: Run): Promise<void> {
   run.isWarned = false;
 }
 
-/** A turn that has begun is gone through with; another one is not begun without asking. */
+/** A turn that has started is finished; limits are checked before a new one. */
 function reasonToStop(run: Run): End | undefined {
   if (run.turns < run.record.turns.length) return undefined;
   if (run.signal.aborted) return { code: "Cancelled", message: `The run was cancelled after ${run.turns} turns` };
@@ -89,7 +89,7 @@ async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
   return end;
 }
 
-/** Does what the model said. */
+/** Processes the reply of a round. */
 async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promise<End | undefined> {
   run.rounds += 1;
   if (round.kind === "failed") return failedBy(run, round);
@@ -103,7 +103,7 @@ async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promis
     return { answer: isWhole ? round.answer : run.redact(joinPieces([...pieces, round.answer])).trim() };
   }
   const settled = await settleCalls(run, { calls: round.calls, parent_id: event_id, isFromRecord });
-  if (settled.some(({ result }) => isParked(result))) return "parked"; // what has ended is on record
+  if (settled.some(({ result }) => isParked(result))) return "parked"; // completed calls are recorded
   let cycle: Cycle | undefined;
   for (const { call, result } of settled) cycle = takeResult(run, call, result) ?? cycle;
   return cycle && warn(run, describeCycle(cycle));
@@ -118,7 +118,7 @@ function failedBy(run: Run, { code, message, reason }: Extract<Round, { readonly
   };
 }
 
-/** Tells the model what its call gave. Gives the cycle that the call closes, where it does. */
+/** Adds the result to the messages. Returns the cycle that the call completes, if any. */
 function takeResult(run: Run, call: RequestedCall, result: ToolCallResult): Cycle | undefined {
   const name = run.redact(call.name);
   run.messages.push({ role: "tool", tool_call_id: call.tool_call_id, name, text: resultText(result), result });
@@ -128,7 +128,7 @@ function takeResult(run: Run, call: RequestedCall, result: ToolCallResult): Cycl
   return run.watch.note({ name: call.name, arguments: call.arguments, result });
 }
 
-/** The model may mend its reply once; a second one in a row that cannot be used ends the run (spec 1, Model replies). */
+/** The model may correct an invalid reply once; a second invalid one in a row ends the run (spec 1, Model replies). */
 function correct(run: Run, { message, advice }: Extract<Round, { readonly kind: "invalid" }>): End | undefined {
   run.invalidInARow += 1;
   run.messages.push({ role: "user", text: writeCorrection(message, run.provider.protocol ?? "plain") });
@@ -138,7 +138,7 @@ function correct(run: Run, { message, advice }: Extract<Round, { readonly kind: 
   return { code: "InvalidReply", message: `The model's reply could not be used, twice in a row: ${why}. ${next}` };
 }
 
-/** An answer that was cut off is continued, a few times; then it is shown as far as it goes. */
+/** A truncated answer is continued a few times, then returned as far as it goes. */
 function goOn(run: Run, piece: string): End | undefined {
   run.pieces.push(piece);
   if (run.pieces.length > MAX_CONTINUATIONS) return cutAnswer(run);
@@ -146,7 +146,7 @@ function goOn(run: Run, piece: string): End | undefined {
   return undefined;
 }
 
-/** A model that goes in circles is told so once; if it goes on, the run ends (spec 4, The loop). */
+/** A model that repeats itself is warned once; if it continues, the run ends (spec 4, The loop). */
 function warn(run: Run, what: string): End | undefined {
   if (run.isWarned) return { code: "LimitReached", message: `Stopped: no progress: ${what}. ${doneSoFar(run)}` };
   run.isWarned = true;

@@ -16,7 +16,7 @@ import { fitWindow } from "./window/summary.ts";
 import { learnFromOverflow, learnFromReply } from "./window/window-limits.ts";
 import type { OverflowNumbers } from "./window/window-limits.ts";
 
-/** Asks the model, and records what it said before anything is made of it. */
+/** Asks the model, and records the reply before it is processed. */
 export async function askModel(run: Run, parent_id: string): Promise<Round> {
   await run.enter("model_round");
   const askedMs = run.now();
@@ -38,7 +38,7 @@ export async function askModel(run: Run, parent_id: string): Promise<Round> {
   return round;
 }
 
-/** Goes over a round that is on record: what it used is counted, what the model saw is what it sees from now on. */
+/** Replays a recorded round: counts its usage and restores what the model saw. */
 export function recallRound(run: Run, { asked, model }: Pick<RecordedTurn, "asked" | "model">): Round | undefined {
   for (const event of asked) {
     if (event.type === "model.switched") recallSwitch(run, event);
@@ -51,10 +51,10 @@ export function recallRound(run: Run, { asked, model }: Pick<RecordedTurn, "aske
   return model && recordedRound(model);
 }
 
-/** Our own events, as far as every round has it. */
+/** The fields of our own events that every round has. */
 interface RecordedWindow {
   readonly kind?: string;
-  /** Not in records of earlier versions. */
+  /** Missing in records of earlier versions. */
   readonly provider?: string;
   readonly usage?: ModelUsage | null;
   readonly cost?: number | null;
@@ -62,7 +62,7 @@ interface RecordedWindow {
   readonly text: string;
 }
 
-/** What is repeated is not kept: it would be repeated again. */
+/** Only the beginning is stored: the model would repeat the rest again. */
 const MAX_STORED_REPETITION = 500;
 
 function chant(run: Run, text: string): ReadReply {
@@ -83,18 +83,18 @@ function failedRound(run: Run, { code, message, cause, all }: NoReply): Round & 
   return { kind: "failed", code, message: told[code], ...(reason === undefined ? {} : { reason }) };
 }
 
-/** To a tenth of what was tried first, where the server names no numbers. */
+/** Down to about a tenth of the first size, if the server names no numbers. */
 const MAX_SHRINKS = 7;
 
 interface RefusedRequest {
   readonly refusal: NoReply;
-  /** Tokens of the request, as estimated here. */
+  /** Estimated tokens of the request. */
   readonly estimated: number;
 }
 
 /**
- * Asks for the next round. A request that was too long for the model is made smaller, as long as that is of use: by what
- * the server says about its size, else step by step. Throws `NoReply`.
+ * Requests the next round. If the request is too long for the model, it is reduced: to the size that the server names,
+ * else step by step. Throws `NoReply` if that does not help.
  */
 async function askWithin(run: Run, parent_id: string, asking: ConsultOptions): Promise<Consultation> {
   let last: RefusedRequest | undefined;
@@ -102,7 +102,7 @@ async function askWithin(run: Run, parent_id: string, asking: ConsultOptions): P
     if (last !== undefined && hasNoRoom(run)) throw tooLarge(run, last);
     const { provider } = run;
     await fitWindow(run, parent_id);
-    if (run.provider !== provider) last = undefined; // it was another model that refused
+    if (run.provider !== provider) last = undefined; // the refusal was by another model
     const request = nextRequest(run);
     const estimated = estimatedTokens(run, request);
     if (last !== undefined && (estimated >= last.estimated || shrunk > MAX_SHRINKS)) throw tooLarge(run, last);
@@ -123,7 +123,7 @@ interface AnsweredRequest {
   readonly consulted: Consultation;
 }
 
-/** Learns from how the server counted the request. Where it did not read all of it, the user is told, once. */
+/** Learns from how the server counted the request. If it read only part of it, the user is warned once. */
 function noteCut(run: Run, { request, estimated, consulted }: AnsweredRequest): Consultation {
   const known = limitsOf(run);
   const { usage } = consulted.reply;
@@ -149,10 +149,10 @@ function hasNoRoom(run: Run): boolean {
   return fixed >= room;
 }
 
-/** What the server said, with the numbers that tell what to change. */
+/** The server's message, with the numbers that tell what to change. */
 function tooLarge(run: Run, { refusal, estimated }: RefusedRequest): NoReply {
   const { fixed, room, limit } = windowUse(run);
-  // Without a number from the server, the size that it refused is what bounds the request.
+  // Without a number from the server, the refused size is the limit.
   const isForReply = limit > room && limitsOf(run).refused === undefined;
   const reply = isForReply ? ` and ${count(limit - room)} of its ${count(limit)} are kept for the reply` : "";
   const why = hasNoRoom(run)

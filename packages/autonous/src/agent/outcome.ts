@@ -6,7 +6,7 @@ import type { AgentError, AgentOutcome, Run } from "./agent-run.ts";
 /** How a run ends. */
 export type End = { readonly answer: string; readonly cut?: true } | AgentError | "parked";
 
-/** Puts the end of a run on record, and says what it came to. One that is parked has not ended. */
+/** Records the end of a run and returns its outcome. A parked run has not ended. */
 export async function finish(run: Run, parent_id: string, end: End): Promise<AgentOutcome> {
   const counts = { turns: run.turns, calls: run.done.length, usage: run.meter.totals };
   const { messages, window: shown } = run;
@@ -50,7 +50,7 @@ function failedOutcome({ code, message, reason, turns, calls, usage }: Failure):
   return { outcome, answer: "", error, turns, calls, usage };
 }
 
-/** Our own event: `finish` wrote it. */
+/** Reads our own event, written by `finish`. */
 export function recordedOutcome({ type, payload }: RuntimeEvent): AgentOutcome {
   if (type === "agent.failed") return failedOutcome(payload as unknown as Failure);
   const { answer, cut, turns, calls, usage } = payload as unknown as Failure & {
@@ -63,7 +63,7 @@ export function recordedOutcome({ type, payload }: RuntimeEvent): AgentOutcome {
 const MAX_CALLS = 10;
 const MAX_FILES = 20;
 
-/** For whoever has to go on where a limit stopped the run. */
+/** For continuing the work after a limit stopped the run. */
 export function doneSoFar({ done, files_changed }: Run): string {
   if (done.length === 0) return "No call was made";
   const told = done.slice(-MAX_CALLS).join(", ");

@@ -9,7 +9,7 @@ import { whoAsks } from "./who-asks.ts";
 
 type Payload = NonNullable<ToolCallResult["payload"]>;
 
-/** What the gate writes into the event that ends a call, as far as it is needed here. */
+/** The fields that are needed here of the event that ends a call. */
 interface EndPayload {
   readonly tool_call_id: string;
   readonly latency_ms?: number;
@@ -32,7 +32,7 @@ const NO_OUTPUT: Payload = {
   meta: {},
 };
 
-/** As much of a result as the event that ended its call has. What the call printed is not in it. */
+/** Rebuilds a result from the event that ended the call. The event does not contain the output. */
 export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
   const { tool_call_id, error, audit, redacted = false, ...end } = payload as unknown as EndPayload;
   const { exit_code, stdout_ref } = audit.result;
@@ -47,7 +47,7 @@ export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
   return {
     tool_call_id,
     ok: error === undefined,
-    payload: exit_code === null ? null : output, // null: refused, nothing ran
+    payload: exit_code === null ? null : output, // null: refused, nothing was run
     error: error ?? null,
     artifacts: audit.artifacts,
     duration_ms: audit.duration_ms,
@@ -55,7 +55,7 @@ export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
   };
 }
 
-/** Whether it is the whole result. A failure is told by its error, which its event has. */
+/** Whether the result is complete. A failure is described completely by its error, which is in the event. */
 export function isKept({ payload }: ToolCallResult): boolean {
   return payload?.stdout !== NOT_KEPT;
 }
@@ -69,7 +69,7 @@ interface SkippedCall {
   readonly reason: string;
 }
 
-/** Ends a call that is not run (again), on record, so that the model can look and decide. */
+/** Records the failure of a call that is not run (again), so that the model can inspect and decide. */
 export async function recordSkippedCall(run: Run, unmade: SkippedCall): Promise<ToolCallResult> {
   const { call, past, parent_id, reason, code } = unmade;
   const { class: errorClass, hint } = ERRORS[code];
@@ -94,7 +94,7 @@ export async function recordSkippedCall(run: Run, unmade: SkippedCall): Promise<
   return result;
 }
 
-/** The tool's own name, which the start of a call has; a reply may have used an alias. */
+/** The canonical tool name, from the start of the call: a reply may use an alias. */
 function toolNameOf({ name }: RequestedCall, started: RuntimeEvent | undefined): string {
   const recorded = started?.payload["tool_name"];
   return typeof recorded === "string" ? recorded : name;
@@ -106,7 +106,7 @@ function actorOf(run: Run): Actor {
   return { ...own, user: user ?? own.user, chat: chat ?? own.chat, channel: channel ?? own.channel, model };
 }
 
-/** The audit record that every call yields (spec 1, Events). The policy's word on it is lost with the process that asked. */
+/** The audit record that every call has (spec 1, Events). The policy decision was lost with its process. */
 function auditOf(run: Run, { call, code, past: { started } }: SkippedCall, result: ToolCallResult): AuditRecord {
   const name = toolNameOf(call, started);
   const tool = run.options.runtime.tools().find((each) => each.name === name);

@@ -1,6 +1,6 @@
 import type { Run } from "./agent-run.ts";
 
-/** Who asked for a call. */
+/** The origin of a running call. */
 interface RunningCall {
   readonly run: Run;
   /** `event_id` of the turn's start. */
@@ -14,7 +14,7 @@ interface Request {
   readonly parent_id: string;
 }
 
-/** Notes that a run has calls under way, until the function that it gives is called. */
+/** Registers running calls of a run, until the returned function is called. */
 export function trackCalls(run: Run, requests: readonly Request[]): () => void {
   for (const { tool_call_id, parent_id } of requests) underWay.set(tool_call_id, { run, parent_id });
   return () => {
@@ -22,7 +22,7 @@ export function trackCalls(run: Run, requests: readonly Request[]): () => void {
   };
 }
 
-/** The run of this process that a call belongs to: what is asked of the model about it is paid by that run. */
+/** The run of this process that a call belongs to: it pays for model requests about the call. */
 export function runningCall(tool_call_id: string): RunningCall | undefined {
   return underWay.get(tool_call_id);
 }

@@ -10,7 +10,7 @@ interface CallRound {
   readonly calls: readonly RequestedCall[];
   /** `event_id` of the turn's start. */
   readonly parent_id: string;
-  /** The calls were asked for before a crash, and their arguments are those of the record. */
+  /** The calls were requested before a crash; their arguments are the recorded ones. */
   readonly isFromRecord: boolean;
 }
 
@@ -20,8 +20,9 @@ interface SettledCall {
 }
 
 /**
- * Sees to every call of a reply, and gives the results in the order asked. What ended before is not run again; what
- * had begun, or cannot be run from the record, is answered `Interrupted`; the rest goes through the gate (spec 4, Durable).
+ * Settles every call of a reply and returns the results in the requested order. A call that ended before is not run
+ * again; one that had started, or cannot be run from the record, gets `Interrupted`; the others go through the gate
+ * (spec 4, Durable).
  */
 export async function settleCalls(run: Run, round: CallRound): Promise<readonly SettledCall[]> {
   const results = new Map<RequestedCall, ToolCallResult>();
@@ -59,13 +60,13 @@ async function makeCalls(
   return calls.map((call, index) => ({ call, result: need(results[index], call.tool_call_id) }));
 }
 
-/** The runtime answers every call. */
+/** The runtime returns a result for every call. */
 function need(result: ToolCallResult | undefined, tool_call_id: string): ToolCallResult {
   if (result === undefined) throw new Error(`The call "${tool_call_id}" was made and has no result`);
   return result;
 }
 
-/** The result of a call that is not to be made now; undefined where it is. */
+/** The result of a call that must not be run now; undefined if it must. */
 async function settleUnmade(run: Run, call: RequestedCall, round: CallRound): Promise<ToolCallResult | undefined> {
   const { parent_id, isFromRecord } = round;
   const past: RecordedCall = run.record.calls.get(call.tool_call_id) ?? {};

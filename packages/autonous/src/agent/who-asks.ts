@@ -1,7 +1,7 @@
 import type { CallOptions } from "@autonous/runtime";
 import type { Run } from "./agent-run.ts";
 
-/** Who asks for the calls of a run: a model, for whoever gave it the task. */
+/** The caller of a run's calls: the model, on behalf of the task's user. */
 export function whoAsks({
   options: { task },
   provider,

@@ -1,22 +1,22 @@
 import type { End } from "../outcome.ts";
 import type { Run } from "../agent-run.ts";
 
-/** How often an answer is continued that the limit of the output has cut off. */
+/** How often a truncated answer is continued. */
 export const MAX_CONTINUATIONS = 3;
 
-/** What the model is told after a piece of an answer. */
+/** Sent to the model after a truncated part of an answer. */
 export const CONTINUE =
   "Your answer was cut off by the length limit. Continue it exactly where it stopped: begin with the next character, repeat nothing, add no introduction.";
 
-/** A repetition that is shorter may be what the text says. */
+/** A shorter repetition may be intended. */
 const MIN_OVERLAP = 20;
 const MIN_LINE = 8;
 const MAX_OVERLAP = 2000;
 
-/** The last characters of a piece that may be the first half of a secret: the redactor knows secrets only as a whole. */
+/** The end of a part that may be the first half of a secret, which the redactor would not recognize. */
 const HALF_SECRET = /(?=[^\s"'`]*\d)[\w+/=.:~-]{8,}$/;
 
-/** A piece without a last word that may be half of a secret. The model sees the piece without it, and writes all of it. */
+/** Drops a last word that may be half of a secret. The model sees the shortened part and writes the word again. */
 export function withoutHalfSecret(piece: string): string {
   const last = piece.slice(-MAX_OVERLAP).split(/\s/).at(-1) ?? "";
   const at = HALF_SECRET.exec(last)?.index;
@@ -24,12 +24,12 @@ export function withoutHalfSecret(piece: string): string {
   return kept.trim() === "" ? piece : kept;
 }
 
-/** The pieces of an answer as one text, without what a piece repeats of the end of the one before it. */
+/** Joins the parts of an answer, without text that a part repeats from the end of the previous one. */
 export function joinPieces(pieces: readonly string[]): string {
   return pieces.reduce((joined, piece) => joined + piece.slice(overlapOf(joined, piece)), "");
 }
 
-/** How many characters a piece repeats. Linear: the failure function of Knuth, Morris and Pratt. */
+/** Length of the repeated text. Linear time (Knuth-Morris-Pratt failure function). */
 function overlapOf(before: string, piece: string): number {
   const tail = before.slice(-MAX_OVERLAP);
   const head = piece.slice(0, MAX_OVERLAP);
@@ -49,17 +49,17 @@ function overlapOf(before: string, piece: string): number {
   return isRepeated && /\w{3}/.test(head.slice(0, matched)) ? matched : 0;
 }
 
-/** The last line of an answer that is shown as cut. */
+/** The last line of a truncated answer. */
 export const CUT_NOTE =
   "[The answer was cut off at the output limit. Set AUTONOUS_MAX_OUTPUT_TOKENS higher for longer answers.]";
 
-/** An answer without its end is still an answer; its last lines say that it was cut, and why. */
+/** A truncated answer is still an answer; its last lines say why it was truncated. */
 export function cutAnswer(run: Run, why?: string): End {
   const note = why === undefined ? CUT_NOTE : `${CUT_NOTE}\n[It could not be continued: ${why}]`;
   return { answer: `${run.redact(joinPieces(run.pieces)).trim()}\n\n${note}`, cut: true };
 }
 
-/** The pieces of an answer are kept if the rest of it fails. */
+/** If the continuation fails, the parts so far are returned. */
 export function withPieces(run: Run, end: End): End {
   const isFailed = end !== "parked" && "code" in end && end.code !== "Cancelled";
   return isFailed && run.pieces.length > 0 ? cutAnswer(run, end.message) : end;

@@ -1,30 +1,30 @@
-/** As often a passage comes, one right after the other, before it is a chant. */
+/** Consecutive repetitions of a passage that count as endless. */
 const REPEATS = 10;
-/** A chant has at least so many characters, and its passage at most so many. */
+/** Minimum length of the repetition and maximum length of its passage, in characters. */
 const MIN_LENGTH = 500;
 const MAX_PASSAGE = 400;
 const WINDOW_CHARACTERS = MAX_PASSAGE * REPEATS;
-/** How often it is looked: so many characters further. */
+/** Characters between two checks. */
 const STRIDE = 100;
 
-/** Lines in which repetition is form: fences, lists, tables, headings, quotes, rules. */
+/** Lines where repetition is normal: fences, lists, tables, headings, quotes, rules. */
 const FORM = /^\s{0,20}(?:```|~~~|[-*+]\s|\d{1,9}[.)]\s|[|+]|#{1,6}\s|>)/;
 const FENCE = /^\s{0,20}(?:```|~~~)/;
-/** A reply of the plain protocol, or data: a file that a call writes may say the same in every line. */
+/** A reply in the plain protocol, or data: a file written by a call may repeat a line. */
 const OBJECT = /^\s{0,20}(?:.*<\/think>\s*)?\{/;
 const END_OF_OBJECT = /\}\s*$/;
 const WORDY = /\p{L}/u;
 
-/** Watches a reply as it comes for a model that says the same over and over and will not end by itself. */
+/** Detects a model that repeats itself endlessly, while its reply arrives. */
 export class RepetitionDetector {
-  /** Prose since the last line of another form. */
+  /** Prose since the last line of another kind. */
   #prose = "";
   #line = "";
   #isCode = false;
   #isObject = false;
   #unseen = 0;
 
-  /** Whether the reply has become a chant. Takes time linear in the text, by and large. */
+  /** Returns whether the reply repeats itself. Time is roughly linear in the text. */
   push(text: string): boolean {
     for (const piece of text.split(/(?<=\n)/)) {
       this.#line += piece;
@@ -48,7 +48,7 @@ export class RepetitionDetector {
   }
 }
 
-/** Whether a text ends in one passage, ten times and more. Read backwards, that is a prefix that repeats. */
+/** Whether a text ends in one passage repeated at least ten times. Read backwards, that is a periodic prefix. */
 export function isChant(text: string): boolean {
   const backwards = text.slice(-WINDOW_CHARACTERS).split("").reverse();
   const borders = new Int32Array(backwards.length); // the longest border of each prefix (Knuth, Morris, Pratt)

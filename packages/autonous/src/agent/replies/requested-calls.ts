@@ -9,32 +9,32 @@ import type { NativeCall } from "../../model/provider.ts";
 import { cutText } from "../window/excerpts.ts";
 import type { Run } from "../agent-run.ts";
 
-/** A call as a reply asked for it. */
+/** A call requested in a reply. */
 export interface RequestedCall {
   readonly tool_call_id: string;
-  /** The id that the provider gave it. */
+  /** The provider's id of the call. */
   readonly provider_call_id?: string;
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The record has other arguments than the model gave: something in them was secret. */
+  /** The recorded arguments differ from the model's, because they contained a secret. */
   readonly redacted: boolean;
-  /** Why its arguments cannot be used. It is answered with this and not run. */
+  /** Why its arguments are unusable. Sent to the model instead of running the call. */
   readonly problem?: string;
-  /** What was repaired in it, where it had one reading. */
+  /** What was repaired, where only one reading was possible. */
   readonly repaired?: readonly string[];
 }
 
-/** A call as the model wrote it: what it means, or why it means nothing. */
+/** A call as the model wrote it, interpreted; `problem` says why it is unusable. */
 export interface InterpretedCall extends Pick<RequestedCall, "name" | "arguments" | "problem"> {
   readonly id?: string;
   readonly repaired: readonly string[];
 }
 
 const MAX_ID = 512;
-/** Of arguments that cannot be read, as the model sees them again. */
+/** Maximum length of unreadable arguments that are shown to the model again. */
 const SHOWN_CHARACTERS = 4096;
 
-/** A call by function calling, or written as text. Its arguments are JSON text, and may be broken. */
+/** Reads a native call, or one written as text. Its arguments are JSON text and may be broken. */
 export function readCall(run: Run, { id, name, input }: NativeCall): InterpretedCall {
   const tools = run.options.runtime.tools();
   const given = id === "" ? {} : { id };
@@ -44,7 +44,7 @@ export function readCall(run: Run, { id, name, input }: NativeCall): Interpreted
     return { ...given, name: "unknown", arguments: {}, problem: "its tool name is not valid", repaired: [] };
   const read = readCallArguments(input);
   if ("problem" in read) {
-    // The model sees what it wrote: every provider takes an object, and none takes broken JSON.
+    // The model sees what it wrote; providers accept only objects, not broken JSON.
     const shown = run.redact(input);
     const args = { invalid_json: shown.length <= SHOWN_CHARACTERS ? shown : cutText(shown, SHOWN_CHARACTERS) };
     const problem = `its arguments cannot be read: ${read.problem}`;
@@ -53,7 +53,7 @@ export function readCall(run: Run, { id, name, input }: NativeCall): Interpreted
   return { ...given, ...fit({ ...read, name: called.name, repaired: [...repaired, ...read.repaired] }, tools) };
 }
 
-/** A call of the plain protocol, whose JSON has been read. */
+/** Reads a call of the plain protocol, whose JSON is already parsed. */
 export function meantCall(run: Run, { name, arguments: args }: ParsedCall): InterpretedCall {
   const tools = run.options.runtime.tools();
   const called = meantTool(name, tools);
@@ -91,7 +91,7 @@ export function redactCall(run: Run, wanted: InterpretedCall): Record<"call" | "
 
 const MAX_REPAIRS = 20;
 
-/** With its members in the order in which the record gives them back: a request is the same, byte by byte, after a crash. */
+/** With members in the order of the record, so that requests are byte-identical after a crash. */
 export function asRecorded(value: unknown): unknown {
   return JSON.parse(canonicalJson(value));
 }

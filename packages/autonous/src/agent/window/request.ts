@@ -8,32 +8,32 @@ import { fixedTokens, requestTokens } from "./tokens.ts";
 import { ratioOf, replyRoom, searchedLimit } from "./window-limits.ts";
 import type { ModelLimits } from "./window-limits.ts";
 
-/** Where neither the host nor the provider says how much fits. */
+/** Used if neither the host nor the provider reports a context window. */
 const DEFAULT_CONTEXT_TOKENS = 100_000;
 
-/** Offered from the start where there is a skill to be read. */
+/** Offered from the start if there are skills. */
 const SKILL_READER = "read_skill";
 
 interface FixedPart extends Pick<ModelRequest, "system" | "tools"> {
-  /** Names of tools that are not sent, and can be looked for. */
+  /** Names of tools that are not sent but can be searched for. */
   readonly deferred: readonly string[];
 }
 
 type RequestSource = Pick<AgentOptions, "provider" | "project" | "first_tools"> & {
   readonly runtime: Pick<AgentOptions["runtime"], "tools">;
-  /** How many tokens fit into a request. */
+  /** Context window in tokens. */
   readonly context_tokens?: number | undefined;
 };
 
-/** A byte per token of the window: about a quarter of it. Where 32 KiB are less than that, all notes are sent. */
+/** One byte per token of the window, about a quarter of it. From 32 KiB on, all notes are sent. */
 function notesBytes(context_tokens: number): number {
   return Math.min(context_tokens, MAX_NOTES_BYTES);
 }
 
-/** No notes are longer, so that what is learned of a large window changes nothing in the request. */
+/** Maximum size of notes, so that learning the size of a large window does not change the request. */
 const MAX_NOTES_BYTES = 32_768;
 
-/** What every request of a run begins with: the system text, and the tools that are offered. */
+/** The constant start of every request of a run: the system text and the offered tools. */
 function fixedPart(
   { provider, runtime, project = {}, first_tools: first = [], context_tokens }: RequestSource,
   found: Iterable<string>,
@@ -54,7 +54,7 @@ interface RequestSize {
   readonly deferred: number;
 }
 
-/** How large a request is before anything has been said, for whoever wants to know what each one costs. */
+/** Size of a request without messages, for showing the base cost. */
 export function measureRequest(asking: RequestSource): RequestSize {
   const { system, tools, deferred } = fixedPart(asking, []);
   const { protocol = "plain" } = asking.provider;
@@ -63,7 +63,7 @@ export function measureRequest(asking: RequestSource): RequestSize {
 }
 
 interface LastPart {
-  /** What it was made of; found tools are never taken back. */
+  /** What the base was built from. Found tools are never removed. */
   readonly offered: readonly ToolInfo[];
   readonly provider: ModelProvider;
   readonly found: number;
@@ -74,7 +74,7 @@ interface LastPart {
 
 const lastParts = new WeakMap<Run, LastPart>();
 
-/** Asked several times for each request. It changes when a tool was found or registered, or the model in use or its small window changed. */
+/** Called several times per request. Rebuilt when a tool was found or registered, or the model or its small window changed. */
 function lastPartOf(run: Run): LastPart {
   const offered = run.options.runtime.tools();
   const { provider } = run;
@@ -97,22 +97,22 @@ function isMadeOf(last: LastPart, now: Omit<LastPart, "part" | "tokens">): boole
   );
 }
 
-/** How many tokens, as estimated here, what was said may take. */
+/** Estimated tokens available for messages. */
 export function messageBudget(run: Run): number {
   return Math.max(0, Math.floor(inputLimit(run) / ratioOf(limitsOf(run))) - lastPartOf(run).tokens);
 }
 
-/** What is known of the model in use. */
+/** Known limits of the model in use. */
 export function limitsOf({ window, provider }: Pick<Run, "window" | "provider">): ModelLimits {
   return window.models?.[provider.name] ?? {};
 }
 
-/** The same run, with what was learned of the model in use. */
+/** The window state with new limits for the model in use. */
 export function withLimits({ window, provider }: Pick<Run, "window" | "provider">, limits: ModelLimits): Run["window"] {
   return { ...window, models: { ...window.models, [provider.name]: limits } };
 }
 
-/** What the user set bounds what a server says. */
+/** The user's setting bounds the server's value. */
 function contextLimit(run: Run): number {
   const { options, provider, window } = run;
   const said = limitsOf(run).context_tokens ?? window.context_tokens;
@@ -121,7 +121,7 @@ function contextLimit(run: Run): number {
   return said ?? set ?? DEFAULT_CONTEXT_TOKENS;
 }
 
-/** How many tokens a request may have, as its server counts. */
+/** Maximum size of a request, in tokens as the server counts. */
 function inputLimit(run: Run): number {
   const known = limitsOf(run);
   const limit = contextLimit(run);
@@ -129,9 +129,9 @@ function inputLimit(run: Run): number {
   return Math.max(0, Math.min(room, searchedLimit(known) ?? room));
 }
 
-/** The numbers of a request as its server counts, and of what it can take. */
+/** Size and limits of a request, in tokens as the server counts. */
 export interface WindowUse {
-  /** Of the system text and the tools, which no window can leave out. */
+  /** System text and tools, which no window can omit. */
   readonly fixed: number;
   readonly room: number;
   readonly limit: number;
@@ -142,7 +142,7 @@ export function windowUse(run: Run): WindowUse {
   return { fixed, room: inputLimit(run), limit: contextLimit(run) };
 }
 
-/** What the next request would take of the model's window. */
+/** Share of the model's window that the next request would use. */
 export function contextUse(run: Run): { readonly tokens: number; readonly limit: number } {
   const tokens = Math.ceil(estimatedTokens(run, nextRequest(run)) * ratioOf(limitsOf(run)));
   return { tokens, limit: contextLimit(run) };
