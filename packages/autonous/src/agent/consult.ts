@@ -11,7 +11,7 @@ import { estimateTokens, requestTokens } from "./window/tokens.ts";
 export interface Consultation {
   readonly reply: ModelReply;
   /** It repeated itself and was stopped. */
-  readonly isChant: boolean;
+  readonly isRepetitive: boolean;
   /** A warning for the user about the server. */
   readonly notice?: string;
   /** Fields of the round's event apart from the reply. */
@@ -68,14 +68,14 @@ export interface ConsultOptions {
  * Asks the model in use, within the remaining time of the run, and counts and charges its usage. Failed attempts are
  * charged too, and recorded before the next attempt. Throws `NoReply` if the provider fails or a limit is reached.
  */
-export async function consult(run: Run, request: ModelRequest, asking: ConsultOptions): Promise<Consultation> {
+export async function consult(run: Run, request: ModelRequest, attempt: ConsultOptions): Promise<Consultation> {
   const { provider } = run;
-  const askedMs = run.now();
-  const { reply, isChant, spent } = await complete(run, { request, provider, ...asking });
+  const startedMs = run.now();
+  const { reply, isRepetitive, spent } = await complete(run, { request, provider, ...attempt });
   const usage = reply.usage ?? spent ?? estimateUsage(request, reply, provider);
   const cost = await charge(run, { provider, usage });
-  const about = { finish: reply.finish, provider: provider.name, usage, cost, latency_ms: run.now() - askedMs };
-  return { reply, isChant, about };
+  const about = { finish: reply.finish, provider: provider.name, usage, cost, latency_ms: run.now() - startedMs };
+  return { reply, isRepetitive, about };
 }
 
 interface CompleteRequest extends ConsultOptions {
@@ -83,24 +83,24 @@ interface CompleteRequest extends ConsultOptions {
   readonly provider: ModelProvider;
 }
 
-interface Completion extends Pick<Consultation, "reply" | "isChant"> {
+interface Completion extends Pick<Consultation, "reply" | "isRepetitive"> {
   /** Usage of a stopped reply, as reported by the provider. */
   readonly spent?: SpentUsage;
 }
 
-async function complete(run: Run, { request, provider, ...asking }: CompleteRequest): Promise<Completion> {
+async function complete(run: Run, { request, provider, ...attempt }: CompleteRequest): Promise<Completion> {
   const { purpose = "round" } = request;
   const { onDelta, onRetry } = run.options;
   const late = AbortSignal.timeout(Math.max(1, Math.min(run.meter.remainingMs, MAX_TIMER_MS)));
-  const chanted = new AbortController();
-  const books = keepBooks(run, { provider, purpose, parent_id: asking.parent_id, isOver: chanted.signal });
+  const repeated = new AbortController();
+  const books = keepBooks(run, { provider, purpose, parent_id: attempt.parent_id, isOver: repeated.signal });
   let watch = new RepetitionDetector();
   let said = "";
   try {
     run.signal.throwIfAborted();
     const reply = await provider.complete(request, {
-      signal: AbortSignal.any([run.signal, late, chanted.signal, books.signal]),
-      ...(asking.patience_ms === undefined ? {} : { patience_ms: asking.patience_ms }),
+      signal: AbortSignal.any([run.signal, late, repeated.signal, books.signal]),
+      ...(attempt.patience_ms === undefined ? {} : { patience_ms: attempt.patience_ms }),
       onSpent: books.onSpent,
       onRetry: (retry) => {
         books.beforeRetry();
@@ -112,17 +112,17 @@ async function complete(run: Run, { request, provider, ...asking }: CompleteRequ
         if (purpose === "round") onDelta?.(delta);
         if (delta.kind !== "text") return;
         said += delta.text;
-        if (watch.push(delta.text)) chanted.abort();
+        if (watch.push(delta.text)) repeated.abort();
       },
     });
-    return { reply, isChant: chanted.signal.aborted }; // the reply may end in the repetition
+    return { reply, isRepetitive: repeated.signal.aborted }; // the reply may end in the repetition
   } catch (error) {
     if (run.signal.aborted) throw new NoReply("Cancelled", error);
     if (books.limit !== undefined) throw books.limit;
     if (late.aborted) throw new NoReply("Timeout", error);
-    if (!chanted.signal.aborted) throw new NoReply("ModelFailed", error, { provider });
+    if (!repeated.signal.aborted) throw new NoReply("ModelFailed", error, { provider });
     const spent = books.spentAtLast === undefined ? {} : { spent: books.spentAtLast };
-    return { reply: { kind: "plain", text: said, finish: "stop" }, isChant: true, ...spent };
+    return { reply: { kind: "plain", text: said, finish: "stop" }, isRepetitive: true, ...spent };
   }
 }
 

@@ -23,7 +23,7 @@ interface FailedModel {
 export async function withFallback<T>(
   run: Run,
   parent_id: string | null,
-  ask: (asking: ConsultOptions) => Promise<T>,
+  ask: (attempt: ConsultOptions) => Promise<T>,
 ): Promise<T> {
   const failed: FailedModel[] = [];
   const untried = new Set(run.models.filter((each) => run.meter.canPay(each)));

@@ -15,15 +15,15 @@ export function limitInFlight(provider: ModelProvider, limit: number): ModelProv
       return;
     }
     await new Promise<void>((resolve, reject) => {
-      const goOn = (): void => {
+      const proceed = (): void => {
         signal.removeEventListener("abort", giveUp);
         resolve(); // the slot passes to this request, so the count stays
       };
       const giveUp = (): void => {
-        waiting.splice(waiting.indexOf(goOn), 1);
+        waiting.splice(waiting.indexOf(proceed), 1);
         reject(signal.reason as Error);
       };
-      waiting.push(goOn);
+      waiting.push(proceed);
       signal.addEventListener("abort", giveUp, { once: true });
     });
   }

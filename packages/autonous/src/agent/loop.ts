@@ -92,11 +92,11 @@ async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
 /** Processes the reply of a round. */
 async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promise<End | undefined> {
   run.rounds += 1;
-  if (round.kind === "failed") return failedBy(run, round);
+  if (round.kind === "failed") return endOfFailure(run, round);
   if (round.said !== undefined) run.messages.push(round.said);
   if (round.kind === "invalid") return correct(run, round);
   run.invalidInARow = 0;
-  if (round.kind === "cut") return goOn(run, round.answer);
+  if (round.kind === "cut") return continueAnswer(run, round.answer);
   const pieces = run.pieces.splice(0);
   if (round.kind === "final") {
     const isWhole = pieces.length === 0;
@@ -109,7 +109,7 @@ async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promis
   return cycle && warn(run, describeCycle(cycle));
 }
 
-function failedBy(run: Run, { code, message, reason }: Extract<Round, { readonly kind: "failed" }>): End {
+function endOfFailure(run: Run, { code, message, reason }: Extract<Round, { readonly kind: "failed" }>): End {
   const why = reason === undefined ? {} : { reason };
   return {
     code,
@@ -139,7 +139,7 @@ function correct(run: Run, { message, advice }: Extract<Round, { readonly kind: 
 }
 
 /** A truncated answer is continued a few times, then returned as far as it goes. */
-function goOn(run: Run, piece: string): End | undefined {
+function continueAnswer(run: Run, piece: string): End | undefined {
   run.pieces.push(piece);
   if (run.pieces.length > MAX_CONTINUATIONS) return cutAnswer(run);
   run.messages.push({ role: "user", text: CONTINUE });

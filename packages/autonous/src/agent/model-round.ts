@@ -19,18 +19,18 @@ import type { OverflowNumbers } from "./window/window-limits.ts";
 /** Asks the model, and records the reply before it is processed. */
 export async function askModel(run: Run, parent_id: string): Promise<Round> {
   await run.enter("model_round");
-  const askedMs = run.now();
+  const startedMs = run.now();
   let consulted: Consultation;
   try {
-    consulted = await withFallback(run, parent_id, (asking) => askWithin(run, parent_id, asking));
+    consulted = await withFallback(run, parent_id, (attempt) => askWithin(run, parent_id, attempt));
   } catch (error) {
     if (!(error instanceof NoReply)) throw error;
     const failure = failedRound(run, error);
-    await run.write({ type: "model.failed", parent_id, payload: { ...failure, latency_ms: run.now() - askedMs } });
+    await run.write({ type: "model.failed", parent_id, payload: { ...failure, latency_ms: run.now() - startedMs } });
     return failure;
   }
   const { reply, about } = consulted;
-  const { round, record } = consulted.isChant ? chant(run, reply.text) : readReply(run, reply);
+  const { round, record } = consulted.isRepetitive ? repetitiveRound(run, reply.text) : readReply(run, reply);
   const payload = { ...record, ...about, window: placesOf(run.window) };
   await run.write({ type: "model.completed", parent_id, payload });
   const { notice: content } = consulted;
@@ -65,7 +65,7 @@ interface RecordedWindow {
 /** Only the beginning is stored: the model would repeat the rest again. */
 const MAX_STORED_REPETITION = 500;
 
-function chant(run: Run, text: string): ReadReply {
+function repetitiveRound(run: Run, text: string): ReadReply {
   const message = "Cannot use the reply: it repeated itself and was stopped; say it once";
   const kept = run.redact(text).slice(0, MAX_STORED_REPETITION).toWellFormed();
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: !text.startsWith(kept) });
@@ -96,7 +96,7 @@ interface RefusedRequest {
  * Requests the next round. If the request is too long for the model, it is reduced: to the size that the server names,
  * else step by step. Throws `NoReply` if that does not help.
  */
-async function askWithin(run: Run, parent_id: string, asking: ConsultOptions): Promise<Consultation> {
+async function askWithin(run: Run, parent_id: string, attempt: ConsultOptions): Promise<Consultation> {
   let last: RefusedRequest | undefined;
   for (let shrunk = 0; ; shrunk++) {
     if (last !== undefined && hasNoRoom(run)) throw tooLarge(run, last);
@@ -107,7 +107,7 @@ async function askWithin(run: Run, parent_id: string, asking: ConsultOptions): P
     const estimated = estimatedTokens(run, request);
     if (last !== undefined && (estimated >= last.estimated || shrunk > MAX_SHRINKS)) throw tooLarge(run, last);
     try {
-      const consulted = await consult(run, request, asking);
+      const consulted = await consult(run, request, attempt);
       return noteCut(run, { request, estimated, consulted });
     } catch (error) {
       if (!(error instanceof NoReply) || !error.isTooLong) throw error;

@@ -23,7 +23,7 @@ interface CompletedCall {
 }
 
 /**
- * Watches results of calls across turns. The same calls with the same results, repeated, are no progress; a call whose
+ * Watches results of calls across turns. The same calls with the same results, repeated, count as no progress; a call whose
  * result changes, such as polling, is.
  */
 export class CycleDetector {

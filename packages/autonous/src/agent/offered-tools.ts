@@ -126,7 +126,7 @@ function isSaidByValues(key: string, schema: Schema): boolean {
   return key === "type" && Array.isArray(schema["enum"]) && schema["enum"].every((each) => typeof each === "string");
 }
 
-/** The largest safe integer is no real limit, and counts obviously start at 0 or 1. */
+/** The largest safe integer does not limit anything, and counts obviously start at 0 or 1. */
 function isNoBound(key: string, value: unknown): boolean {
   if (key === "additionalProperties") return value === false; // an unknown argument is refused by name anyway
   if (key === "minimum") return value === 0 || value === 1 || value === Number.MIN_SAFE_INTEGER;

@@ -4,8 +4,8 @@ import type { CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autono
 import type { Actor, AuditRecord } from "@autonous/runtime/internal";
 import type { RequestedCall } from "./replies/requested-calls.ts";
 import type { RecordedCall } from "./resume.ts";
+import { callerOf } from "./agent-run.ts";
 import type { Run } from "./agent-run.ts";
-import { whoAsks } from "./who-asks.ts";
 
 type Payload = NonNullable<ToolCallResult["payload"]>;
 
@@ -101,7 +101,7 @@ function toolNameOf({ name }: RequestedCall, started: RuntimeEvent | undefined):
 }
 
 function actorOf(run: Run): Actor {
-  const { user, chat, channel, model } = whoAsks(run);
+  const { user, chat, channel, model } = callerOf(run);
   const own = run.options.runtime.actor;
   return { ...own, user: user ?? own.user, chat: chat ?? own.chat, channel: channel ?? own.channel, model };
 }

@@ -45,7 +45,7 @@ async function askInRun(tool_call_id: string, request: ModelRequest): Promise<Mo
   if (call === undefined) return undefined;
   const { run, parent_id } = call;
   try {
-    const { reply, about } = await withFallback(run, parent_id, (asking) => consult(run, request, asking));
+    const { reply, about } = await withFallback(run, parent_id, (attempt) => consult(run, request, attempt));
     const { provider, usage, cost } = about;
     await recordBilled(run, { parent_id, purpose: "reverse_thinking", outcome: "answered", provider, usage, cost });
     return reply;

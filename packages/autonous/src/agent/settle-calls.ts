@@ -3,8 +3,8 @@ import type { RequestedCall } from "./replies/requested-calls.ts";
 import { trackCalls } from "./running-calls.ts";
 import { recordSkippedCall, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";
+import { callerOf } from "./agent-run.ts";
 import type { Run } from "./agent-run.ts";
-import { whoAsks } from "./who-asks.ts";
 
 interface CallRound {
   readonly calls: readonly RequestedCall[];
@@ -47,14 +47,14 @@ async function makeCalls(
   const { trace_id, task_id, signal } = run;
   const about = { trace_id, task_id, parent_id, run_id: runtime.run_id };
   const requests = calls.map(({ tool_call_id, name, arguments: args }) => ({ tool_call_id, name, args, ...about }));
-  const who = whoAsks(run);
+  const caller = callerOf(run);
   const { onProgress, callSignal } = run.options;
-  const told = onProgress === undefined ? {} : { onProgress };
+  const progress = onProgress === undefined ? {} : { onProgress };
   const stops = callSignal === undefined ? [signal] : [signal, callSignal()];
   const leave = trackCalls(run, requests);
   const results = await run.meter
     .waiting((timeIsOver) =>
-      runtime.callAll(requests, { signal: AbortSignal.any([...stops, timeIsOver]), ...who, ...told }),
+      runtime.callAll(requests, { signal: AbortSignal.any([...stops, timeIsOver]), ...caller, ...progress }),
     )
     .finally(leave);
   return calls.map((call, index) => ({ call, result: need(results[index], call.tool_call_id) }));

@@ -37,7 +37,7 @@ export class RepetitionDetector {
     this.#line = this.#line.slice(-WINDOW_CHARACTERS);
     if (this.#unseen < STRIDE) return false;
     this.#unseen = 0;
-    return isChant(this.#prose);
+    return isRepetitive(this.#prose);
   }
 
   #endLine(): void {
@@ -49,7 +49,7 @@ export class RepetitionDetector {
 }
 
 /** Whether a text ends in one passage repeated at least ten times. Read backwards, that is a periodic prefix. */
-export function isChant(text: string): boolean {
+export function isRepetitive(text: string): boolean {
   const backwards = text.slice(-WINDOW_CHARACTERS).split("").reverse();
   const borders = new Int32Array(backwards.length); // the longest border of each prefix (Knuth, Morris, Pratt)
   for (let at = 1, border = 0; at < backwards.length; at++) {

@@ -12,7 +12,7 @@ const REPAIRED = [
 ] as const;
 
 for (const { title, name, input, done } of REPAIRED) {
-  test(`a call with ${title} runs as it was meant, and the record says what was repaired`, async () => {
+  test(`a call with ${title} runs as intended, and the audit log has what was repaired`, async () => {
     const { world, outcome, requests } = await startNative([{ calls: [call("a", name, input)] }, { text: "ok" }]);
     expect(outcome).toMatchObject({ outcome: "completed" });
     expect([...world.effects]).toEqual([["stamp 1", 1]]);
@@ -23,7 +23,7 @@ for (const { title, name, input, done } of REPAIRED) {
   });
 }
 
-test("arguments of the wrong type run as the schema wants them", async () => {
+test("arguments of the wrong type are converted to the schema's type", async () => {
   const input = { path: "src/a.txt", limit: "5", offset: null };
   const { world, requests } = await startNative([{ calls: [call("a", "read", input)] }, { text: "ok" }]);
   expect(requests[1]?.messages[2]).toMatchObject({ role: "tool", result: { ok: true } });
@@ -37,7 +37,7 @@ test("arguments of the wrong type run as the schema wants them", async () => {
   });
 });
 
-test("the model sees the broken arguments that it wrote, and where they are broken", async () => {
+test("the model gets its broken arguments back, with the place of the error", async () => {
   const { world, requests } = await startNative([{ calls: [call("a", "stamp", '{"mark": "x" "y"}')] }, { text: "ok" }]);
   const shown = { name: "stamp", arguments: { invalid_json: '{"mark": "x" "y"}' } };
   expect(requests[1]?.messages[1]).toMatchObject({ calls: [shown] });
@@ -46,7 +46,7 @@ test("the model sees the broken arguments that it wrote, and where they are brok
   expect(world.effects.size).toBe(0);
 });
 
-test("broken arguments are shown in short, and without secrets", async () => {
+test("broken arguments are shown truncated and redacted", async () => {
   const input = `{"mark": "${SECRET} ${"long ".repeat(20_000)}"`;
   const { world, requests } = await startNative([{ calls: [call("a", "stamp", input)] }, { text: "ok" }]);
   const [, said] = requests[1]?.messages ?? [];
@@ -56,7 +56,7 @@ test("broken arguments are shown in short, and without secrets", async () => {
   expect(JSON.stringify([world.events, requests])).not.toContain(SECRET);
 });
 
-test("a tool that is not offered is answered with names that are like it", async () => {
+test("an unknown tool name returns similar names", async () => {
   const { requests } = await startNative([{ calls: [call("a", "functions.stampp", { mark: "1" })] }, { text: "ok" }]);
   expect(requests[1]?.messages[2]?.text).toMatch(/UnknownTool[^]*did you mean "stamp"/);
 });

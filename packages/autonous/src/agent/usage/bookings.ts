@@ -26,7 +26,7 @@ interface BilledRequest {
 }
 
 interface BillingRecord extends BilledRequest, RecordedBilling {
-  /** `failed`: there was no reply. */
+  /** `failed`: the model did not reply. */
   readonly outcome: "failed" | "answered";
 }
 

@@ -6,7 +6,7 @@ interface Span {
 }
 
 /**
- * How long these events waited for a person, counted until `until` if there is no answer yet. Parallel waits count
+ * How long these events waited for a person, counted until `until` while an answer is missing. Parallel waits count
  * once.
  */
 export function waitedMs(events: readonly RuntimeEvent[], until: number = Date.parse(events.at(-1)?.ts ?? "")): number {

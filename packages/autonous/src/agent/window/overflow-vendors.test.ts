@@ -47,7 +47,7 @@ function readShare(seen: readonly SeenRequest[]): number {
 }
 
 for (const { name, kind, path } of CASES)
-  test(`${name} (${kind}): a window that is smaller than believed is found out, and then used`, async () => {
+  test(`${name} (${kind}): a window that is smaller than assumed is detected, and then used`, async () => {
     const vendor = makeVendor(name);
     const seen: SeenRequest[] = [];
     let turn = 0;

@@ -55,9 +55,9 @@ interface RequestSize {
 }
 
 /** Size of a request without messages, for showing the base cost. */
-export function measureRequest(asking: RequestSource): RequestSize {
-  const { system, tools, deferred } = fixedPart(asking, []);
-  const { protocol = "plain" } = asking.provider;
+export function measureRequest(source: RequestSource): RequestSize {
+  const { system, tools, deferred } = fixedPart(source, []);
+  const { protocol = "plain" } = source.provider;
   const bytes = Buffer.byteLength(system) + (protocol === "native" ? Buffer.byteLength(JSON.stringify(tools)) : 0);
   return { bytes, tokens: fixedTokens({ system, tools }, protocol), tools: tools.length, deferred: deferred.length };
 }

@@ -29,7 +29,7 @@ export async function fitWindow(run: Run, parent_id: string): Promise<void> {
     return;
   }
   const { provider } = run;
-  const { text, about } = await sumUp(run, from, parent_id);
+  const { text, about } = await summarise(run, from, parent_id);
   run.window = squeezeWindow(withSummary(state, from, text), run.messages, messageBudget(run));
   const payload = { kind: "summary", text, window: placesOf(run.window), ...about };
   await run.write({ type: "model.completed", parent_id, payload });
@@ -54,13 +54,13 @@ function bounded(run: Run, text: string): string {
 }
 
 /** If the model gives no summary, the run continues with a list of its calls. */
-async function sumUp(run: Run, from: number, parent_id: string): Promise<Summary> {
+async function summarise(run: Run, from: number, parent_id: string): Promise<Summary> {
   if (messageBudget(run) < MIN_SUMMARY_BUDGET) {
     const problem = `the window has room for ${messageBudget(run)} tokens, too few for a summary`;
     return { text: bounded(run, withoutModel(run)), about: { usage: null, problem } };
   }
   try {
-    const { text, about } = await withFallback(run, parent_id, (asking) => askForSummary(run, from, asking));
+    const { text, about } = await withFallback(run, parent_id, (attempt) => askForSummary(run, from, attempt));
     return { text: bounded(run, text === "" ? withoutModel(run) : text), about };
   } catch (error) {
     if (!(error instanceof NoReply) || error.code !== "ModelFailed") throw error;
@@ -72,10 +72,10 @@ async function sumUp(run: Run, from: number, parent_id: string): Promise<Summary
 const SHOWN_SHARES = [0.4, 0.2, 0.05] as const;
 
 /** Throws `NoReply`. */
-async function askForSummary(run: Run, from: number, asking: ConsultOptions): Promise<Summary> {
+async function askForSummary(run: Run, from: number, attempt: ConsultOptions): Promise<Summary> {
   for (const [tries, share] of SHOWN_SHARES.entries()) {
     try {
-      return await askOnce(run, { from, share, asking });
+      return await askOnce(run, { from, share, attempt });
     } catch (error) {
       const isLast = tries === SHOWN_SHARES.length - 1;
       if (isLast || !(error instanceof NoReply) || !error.isTooLong) throw error;
@@ -87,10 +87,10 @@ async function askForSummary(run: Run, from: number, asking: ConsultOptions): Pr
 interface SummaryRequest {
   readonly from: number;
   readonly share: number;
-  readonly asking: ConsultOptions;
+  readonly attempt: ConsultOptions;
 }
 
-async function askOnce(run: Run, { from, share, asking }: SummaryRequest): Promise<Summary> {
+async function askOnce(run: Run, { from, share, attempt }: SummaryRequest): Promise<Summary> {
   const { window } = run;
   const task = run.messages[window.task]?.text ?? "";
   const before = window.summary === undefined ? "" : `Earlier summary:\n${window.summary}\n\n`;
@@ -101,8 +101,8 @@ async function askOnce(run: Run, { from, share, asking }: SummaryRequest): Promi
     text: `${goal}${before}Conversation:\n${transcript}`.toWellFormed(),
   };
   const about = { purpose: "summary", system: INSTRUCTIONS, messages: [asked], rounds: run.rounds, tools: [] } as const;
-  const { reply, about: counted } = await consult(run, about, asking);
-  return { text: run.redact(spoken(reply.text)).trim(), about: counted };
+  const { reply, about: counted } = await consult(run, about, attempt);
+  return { text: run.redact(visibleText(reply.text)).trim(), about: counted };
 }
 
 /** How a conversation is shown after it was summarised, and its size before and after, in estimated tokens. */
@@ -123,7 +123,7 @@ export async function compactHistory(options: AgentOptions): Promise<CompactedHi
   const tokens_before = sumTokens(showWindow(run.window, run.messages.slice(0, from)));
   let summed: Summary;
   try {
-    summed = await withFallback(run, null, (asking) => askForSummary(run, from, asking));
+    summed = await withFallback(run, null, (attempt) => askForSummary(run, from, attempt));
   } catch (error) {
     if (!(error instanceof NoReply)) throw error;
     throw error.asError("Cannot summarise the conversation", run.redact);
@@ -139,7 +139,7 @@ export async function compactHistory(options: AgentOptions): Promise<CompactedHi
 }
 
 /** The text without thinking. A model that was taught the plain protocol may reply in it. */
-function spoken(said: string): string {
+function visibleText(said: string): string {
   const { text } = withoutThinking(said);
   if (!text.includes("final_answer")) return text;
   try {
