@@ -226,17 +226,3 @@ function projectOf({ project = {}, runtime }: AgentOptions, { started }: AgentRe
   const recorded = started?.payload["project"] as ProjectContext | undefined;
   return recorded ?? (started === undefined ? (runtime.redactValue(project).value as ProjectContext) : {});
 }
-
-/** The caller of a run's calls: the model, on behalf of the task's user. */
-export function callerOf({
-  options: { task },
-  provider,
-}: Run): Pick<CallOptions, "user" | "chat" | "channel"> & { readonly model: string } {
-  const { chat, user, channel } = task;
-  return {
-    ...(chat === undefined ? {} : { chat }),
-    ...(user === undefined ? {} : { user }),
-    ...(channel === undefined ? {} : { channel }),
-    model: provider.name,
-  };
-}

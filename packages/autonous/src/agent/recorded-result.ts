@@ -4,8 +4,8 @@ import type { CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autono
 import type { Actor, AuditRecord } from "@autonous/runtime/internal";
 import type { RequestedCall } from "./replies/requested-calls.ts";
 import type { RecordedCall } from "./resume.ts";
-import { callerOf } from "./agent-run.ts";
 import type { Run } from "./agent-run.ts";
+import { callerOf } from "./running-calls.ts";
 
 type Payload = NonNullable<ToolCallResult["payload"]>;
 

@@ -1,3 +1,4 @@
+import type { CallOptions } from "@autonous/runtime";
 import type { Run } from "./agent-run.ts";
 
 /** The origin of a running call. */
@@ -25,4 +26,18 @@ export function trackCalls(run: Run, requests: readonly Request[]): () => void {
 /** The run of this process that a call belongs to: it pays for model requests about the call. */
 export function runningCall(tool_call_id: string): RunningCall | undefined {
   return underWay.get(tool_call_id);
+}
+
+/** The caller of a run's calls: the model, on behalf of the task's user. */
+export function callerOf({
+  options: { task },
+  provider,
+}: Run): Pick<CallOptions, "user" | "chat" | "channel"> & { readonly model: string } {
+  const { chat, user, channel } = task;
+  return {
+    ...(chat === undefined ? {} : { chat }),
+    ...(user === undefined ? {} : { user }),
+    ...(channel === undefined ? {} : { channel }),
+    model: provider.name,
+  };
 }

@@ -1,9 +1,8 @@
 import type { ToolCallResult } from "@autonous/runtime";
 import type { RequestedCall } from "./replies/requested-calls.ts";
-import { trackCalls } from "./running-calls.ts";
+import { callerOf, trackCalls } from "./running-calls.ts";
 import { recordSkippedCall, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";
-import { callerOf } from "./agent-run.ts";
 import type { Run } from "./agent-run.ts";
 
 interface CallRound {

@@ -55,7 +55,7 @@ test("the schema and the program accept the same rules and quotas", () => {
   }
 });
 
-test("the schema has every setting but the secrets, with what it means and its default", () => {
+test("the schema has every setting except the secrets, with its meaning and default", () => {
   const properties = schema["properties"] as Readonly<Record<string, { description?: string; default?: unknown }>>;
   for (const [name, { kind, meaning, default: fallback }] of Object.entries(SETTINGS)) {
     if (kind.type === "secret") {

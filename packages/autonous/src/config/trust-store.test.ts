@@ -36,7 +36,7 @@ test("trust applies to exactly this content, at this path, as this kind", async 
   expect(statSync(join(store.folder, readdirSync(store.folder)[0] ?? "")).mode & 0o077).toBe(0);
 });
 
-test("a configuration is trusted for its roots, in whatever order they are named", async () => {
+test("a configuration is trusted for its roots in any order", async () => {
   const store = await emptyStore();
   const thing: TrustedItem = { ...skill("/w/c"), kind: "configuration", roots: ["/b", "/a"] };
   store.add(thing);

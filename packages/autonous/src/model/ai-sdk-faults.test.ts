@@ -188,7 +188,7 @@ test("a redirect on the same host is followed with the same request, but not in 
   expect(circle.asked).toHaveLength(4);
 });
 
-test("an open breaker refuses at once and says when the next attempt is allowed", async () => {
+test("an open breaker refuses at once and names the time of the next attempt", async () => {
   const server = await startModelServer([refuse(500)]);
   let now = 1_000_000;
   const one = new CircuitBreaker("test", { threshold: 3, cooldown_ms: 5000, longest_ms: 9000, clock: () => now });

@@ -153,7 +153,7 @@ function withoutMadeUpIds(body: unknown): Readonly<Record<string, unknown>> {
 }
 
 for (const [kind, format] of Object.entries(FORMATS)) {
-  test(`${kind}: a reply becomes its text, its calls, its usage and what is shown live`, async () => {
+  test(`${kind}: a reply yields its text, calls, usage and live output`, async () => {
     const server = await startModelServer([stream(format.calls)]);
     const provider = await createProvider(format.setting(server.url), format.environment(server.url));
     const deltas: ModelDelta[] = [];
@@ -180,7 +180,7 @@ for (const [kind, format] of Object.entries(FORMATS)) {
     expect(shown("reasoning")).toBe(kind === "openai-chat" ? "" : "Hm.");
   });
 
-  test(`${kind}: results go back to their calls, with what the provider wants back unchanged`, async () => {
+  test(`${kind}: results are sent with their calls, and provider data unchanged`, async () => {
     const server = await startModelServer([stream(format.calls), stream(format.answer("Equal."))]);
     const provider = await createProvider(format.setting(server.url), format.environment(server.url));
     const first = await provider.complete(request([{ role: "user", text: "Compare a.ts and b.ts." }]), { signal });
@@ -194,7 +194,7 @@ for (const [kind, format] of Object.entries(FORMATS)) {
     );
   });
 
-  test(`${kind}: a reply that its length limit cut off says so`, async () => {
+  test(`${kind}: a reply that was truncated at the length limit is marked as such`, async () => {
     const server = await startModelServer([stream(format.cutByLength)]);
     const provider = await createProvider(format.setting(server.url), format.environment(server.url));
     const reply = await provider.complete(request([{ role: "user", text: "Compare." }]), { signal });

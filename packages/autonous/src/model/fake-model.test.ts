@@ -111,7 +111,7 @@ for (const kind of Object.keys(KINDS) as ModelKind[]) {
     for (const reply of replies) expect(reply.usage?.input_tokens).toBeGreaterThan(0);
   });
 
-  test(`${kind}: whatever fails in transit, the conversation has the same result`, async () => {
+  test(`${kind}: failures in transit do not change the result of the conversation`, async () => {
     for (const seed of [1, 2, 3, 4, 5, 6]) {
       const server = await startServer({ script: { rounds }, chaos: { rate: 0.5, seed, ms: 1, kinds: MENDABLE } });
       const replies = await converse(connect(server, kind));

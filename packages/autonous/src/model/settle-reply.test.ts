@@ -84,7 +84,7 @@ const WANTS = [
 ] as const;
 
 for (const { kind, answer, wants } of WANTS) {
-  test(`${kind}: a reply says ${wants === true ? "that calls were meant" : "nothing of calls"} as its finish reason does`, async () => {
+  test(`${kind}: a reply ${wants === true ? "announces calls" : "does not announce calls"}, like its finish reason`, async () => {
     const server = await startModelServer([answer]);
     expect((await askOnce(server, connectTo(server, kind))).reply?.wants_calls).toBe(wants);
   });

@@ -177,7 +177,7 @@ test("the batch of a consumer that failed is delivered again, by the next iterat
   expect(problems).toEqual(["the disk is still full"]);
 });
 
-test("a start position that cannot be read is asked for again, and then used", async () => {
+test("a start position that could not be read is requested again, once", async () => {
   const { store, record } = await setUp();
   const [first = 0, ...others] = await record(3);
   let attempts = 0;

@@ -10,7 +10,7 @@ function collect(chunks: readonly string[], clock: () => number = () => 0): stri
   return lines;
 }
 
-test("lines are the same, however the text is cut into pieces; empty ones are left out", () => {
+test("lines are the same however the text is split; empty ones are omitted", () => {
   const line = fc.string({ maxLength: 20 }).map((text) => text.replaceAll("\n", ""));
   fc.assert(
     fc.property(fc.array(line, { maxLength: 50 }), fc.array(fc.nat(5), { maxLength: 200 }), (lines, sizes) => {
@@ -24,12 +24,12 @@ test("lines are the same, however the text is cut into pieces; empty ones are le
   );
 });
 
-test("a line without an end takes no more memory than a long one", () => {
+test("an endless line takes no more memory than a long one", () => {
   const lines = collect(Array.from({ length: 1000 }, () => "x".repeat(10_000)));
   expect(lines).toEqual([`${"x".repeat(8192)}… (${10_000_000 - 8192} more characters)`]);
 });
 
-test("of lines without end a hundred a second are taken, and the others counted", () => {
+test("of an endless flow of lines a hundred per second are logged, and the others counted", () => {
   let now = 0;
   const lines: string[] = [];
   const output = new OutputLines({ onLine: (line) => lines.push(line), clock: () => now });

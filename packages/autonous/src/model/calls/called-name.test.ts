@@ -21,7 +21,7 @@ const MEANT = [
 ] as const;
 
 for (const [written, name] of MEANT) {
-  test(`${JSON.stringify(written)} is the tool "${name}", and it is said that the name was repaired`, () => {
+  test(`${JSON.stringify(written)} is the tool "${name}", and the repair is reported`, () => {
     expect(meantTool(written, TOOLS)).toEqual({ name, repaired: "tool name" });
   });
 }

@@ -38,7 +38,7 @@ test.each(lasting)("%s is not retried", (reason) => {
   expect(planRetry({ reason, message: "", wait_ms: 1 }, tried, LIMITS)).toEqual({ stop: "" });
 });
 
-test("whatever the server says, no attempt starts after the total time limit", () => {
+test("no attempt starts after the total time limit, even if the server requests a later retry", () => {
   fc.assert(
     fc.property(
       fc.nat(20),
