@@ -91,11 +91,11 @@ function summarise(failed: readonly FailedModel[], run: Run): NoReply {
   if (only !== undefined && failed.length + unpaid.length === 1) return only.error;
   const passing = failed.find(({ reason }) => reason === undefined || REASONS[reason].retry);
   const { error } = passing ?? failed.find(({ reason }) => reason === "breaker_open") ?? failed.at(-1) ?? {};
-  const told = [
+  const problems = [
     ...failed.map(({ provider, error: { message } }) => `"${provider.name}": ${message}`),
     ...unpaid.map((name) => `"${name}": skipped, since it has no price and the cost is limited`),
   ];
   return new NoReply("ModelFailed", error?.cause, {
-    all: `None of the ${told.length} models answered. ${told.join("; ")}`,
+    all: `None of the ${problems.length} models answered. ${problems.join("; ")}`,
   });
 }

@@ -73,14 +73,14 @@ function repetitiveRound(run: Run, text: string): ReadReply {
 
 function failedRound(run: Run, { code, message, cause, all }: NoReply): Round & { readonly kind: "failed" } {
   const { name } = run.provider;
-  const told = {
+  const messages = {
     Cancelled: "The run was cancelled during a model request",
     Timeout: `${run.meter.reached(0, run.provider)?.message ?? "Stopped: the run timed out"}; the model had not answered yet`,
     LimitReached: message,
     ModelFailed: run.redact(all ?? `The model "${name}" did not answer: ${message}`),
   };
   const reason = code === "ModelFailed" ? failureReason(cause) : undefined;
-  return { kind: "failed", code, message: told[code], ...(reason === undefined ? {} : { reason }) };
+  return { kind: "failed", code, message: messages[code], ...(reason === undefined ? {} : { reason }) };
 }
 
 /** Down to about a tenth of the first size, if the server names no numbers. */

@@ -66,8 +66,8 @@ const MAX_FILES = 20;
 /** For continuing the work after a limit stopped the run. */
 export function doneSoFar({ done, files_changed }: Run): string {
   if (done.length === 0) return "No call was made";
-  const told = done.slice(-MAX_CALLS).join(", ");
-  const calls = `Done so far: ${done.length > MAX_CALLS ? `${done.length} calls, the last of them ` : ""}${told}`;
+  const listed = done.slice(-MAX_CALLS).join(", ");
+  const calls = `Done so far: ${done.length > MAX_CALLS ? `${done.length} calls, the last of them ` : ""}${listed}`;
   if (files_changed.size === 0) return calls;
   const more = files_changed.size > MAX_FILES ? ` and ${files_changed.size - MAX_FILES} more` : "";
   return `${calls}. Files changed: ${[...files_changed].slice(0, MAX_FILES).join(", ")}${more}`;

@@ -14,7 +14,7 @@ import type { Failure } from "./failures/model-failure.ts";
 import { createGuardedFetch, REPLY_TIMES } from "./wire/guarded-fetch.ts";
 import type { ReplyTimes } from "./wire/guarded-fetch.ts";
 import type { Access } from "./keys.ts";
-import { lastWords } from "./failures/last-words.ts";
+import { failureText } from "./failures/failure-text.ts";
 import { claudeRow } from "./vendors/claude-models.ts";
 import type { ModelSettings } from "./vendors/model-settings.ts";
 import { askFitting, inputTokens, replyTokens, wantsNewName } from "./vendors/output-limits.ts";
@@ -118,7 +118,7 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
           return { ...failure, message: clean(failure.message) };
         },
         giveUp: (failure, { attempts, stop }) =>
-          modelFailed(lastWords(failure, { stop, access }), {
+          modelFailed(failureText(failure, { stop, access }), {
             attempts,
             ...aboutFailure(failure, clock()),
           }),

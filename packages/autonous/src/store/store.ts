@@ -15,9 +15,9 @@ import type { RecordChecks } from "./record/record-checks.ts";
 import type { Revisions } from "./queue/revisions.ts";
 import type { TaskState, WorkingState } from "./queue/task-states.ts";
 
-export type { History, HistoryRow } from "./queue/history.ts";
-export type { ForgottenRun, OldRun, Upkeep } from "./keepers/run-retention.ts";
-export type { EventFilter, Events, RecordedEvent } from "./record/event-table.ts";
+export type { HistoryRow } from "./queue/history.ts";
+export type { ForgottenRun } from "./keepers/run-retention.ts";
+export type { EventFilter, Events } from "./record/event-table.ts";
 export type { GivenUpAnswer, Outbox, OutboxRow, Outgoing, ShownMessage } from "./record/outgoing.ts";
 
 /**

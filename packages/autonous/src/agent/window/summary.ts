@@ -153,6 +153,6 @@ function visibleText(said: string): string {
 const MAX_LISTED = 100;
 
 function withoutModel({ done }: Run): string {
-  const told = done.slice(-MAX_LISTED).join(", ");
-  return `${done.length} calls were made; their results are no longer shown (repeat a call to see its result). The last ones: ${told}`;
+  const listed = done.slice(-MAX_LISTED).join(", ");
+  return `${done.length} calls were made; their results are no longer shown (repeat a call to see its result). The last ones: ${listed}`;
 }

@@ -3,7 +3,7 @@ import type { Database, Queries } from "../sqlite/database.ts";
 import { SERVICE_CHAIN } from "../record/service-chain.ts";
 
 /** A run whose task has ended and whose replies were sent: nothing will be added to it. */
-export interface OldRun {
+interface OldRun {
   readonly run_id: string;
   readonly task_id: string;
   readonly finished_at: number;

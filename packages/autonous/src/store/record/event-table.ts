@@ -5,7 +5,7 @@ import { StoreError } from "../store-error.ts";
 import { compileActors, outcomeOf } from "./audit-filter.ts";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 
-export interface RecordedEvent {
+interface RecordedEvent {
   /** Increases over all runs in recording order. */
   readonly position: number;
   readonly event: RuntimeEvent;

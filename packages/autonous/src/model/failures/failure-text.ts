@@ -8,7 +8,7 @@ interface GiveUpContext {
 }
 
 /** Why a round failed, as one clause: the server's message, the number of attempts, the key's variable. */
-export function lastWords({ reason, message }: Failure, { stop, access }: GiveUpContext): string {
+export function failureText({ reason, message }: Failure, { stop, access }: GiveUpContext): string {
   const said = stop === "" ? message : `${message.replace(/[.\s]+$/, "")}, ${stop}`;
   const { variable, key } = access;
   if (reason !== "key_refused" || variable === undefined) return said;

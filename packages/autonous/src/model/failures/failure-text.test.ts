@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lastWords } from "./last-words.ts";
+import { failureText } from "./failure-text.ts";
 
 const SERVER = { base_url: "http://127.0.0.1:1/v1" };
 
@@ -14,5 +14,5 @@ const CLAUSES = [
 ] as const;
 
 for (const { title, failure, stop, access, says } of CLAUSES) {
-  test(`tells ${title}`, () => expect(lastWords(failure, { stop, access })).toBe(says));
+  test(`tells ${title}`, () => expect(failureText(failure, { stop, access })).toBe(says));
 }
