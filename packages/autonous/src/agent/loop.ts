@@ -10,7 +10,7 @@ import { recallBilled } from "./usage/bookings.ts";
 import { askModel, recallRound } from "./model-round.ts";
 import { describeCycle } from "./no-progress.ts";
 import type { Cycle } from "./no-progress.ts";
-import { doneSoFar, finish, recordedOutcome } from "./outcome.ts";
+import { progressText, finish, recordedOutcome } from "./outcome.ts";
 import type { End } from "./outcome.ts";
 import type { Round } from "./replies/reply.ts";
 import { openRun } from "./agent-run.ts";
@@ -72,7 +72,7 @@ function reasonToStop(run: Run): End | undefined {
   if (run.turns < run.record.turns.length) return undefined;
   if (run.signal.aborted) return { code: "Cancelled", message: `The run was cancelled after ${run.turns} turns` };
   const reached = run.meter.reached(run.turns, run.provider);
-  return reached && { code: reached.code, message: `${reached.message}. ${doneSoFar(run)}` };
+  return reached && { code: reached.code, message: `${reached.message}. ${progressText(run)}` };
 }
 
 async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
@@ -113,7 +113,7 @@ function endOfFailure(run: Run, { code, message, reason }: Extract<Round, { read
   const why = reason === undefined ? {} : { reason };
   return {
     code,
-    message: code === "Timeout" || code === "LimitReached" ? `${message}. ${doneSoFar(run)}` : message,
+    message: code === "Timeout" || code === "LimitReached" ? `${message}. ${progressText(run)}` : message,
     ...why,
   };
 }
@@ -148,7 +148,7 @@ function continueAnswer(run: Run, piece: string): End | undefined {
 
 /** A model that repeats itself is warned once; if it continues, the run ends (spec 4, The loop). */
 function warn(run: Run, what: string): End | undefined {
-  if (run.isWarned) return { code: "LimitReached", message: `Stopped: no progress: ${what}. ${doneSoFar(run)}` };
+  if (run.isWarned) return { code: "LimitReached", message: `Stopped: no progress: ${what}. ${progressText(run)}` };
   run.isWarned = true;
   run.messages.push({ role: "user", text: writeNoProgress(what) });
   return undefined;

@@ -108,7 +108,7 @@ async function askWithin(run: Run, parent_id: string, attempt: ConsultOptions): 
     if (last !== undefined && (estimated >= last.estimated || shrunk > MAX_SHRINKS)) throw tooLarge(run, last);
     try {
       const consulted = await consult(run, request, attempt);
-      return noteCut(run, { request, estimated, consulted });
+      return learnFromUsage(run, { request, estimated, consulted });
     } catch (error) {
       if (!(error instanceof NoReply) || !error.isTooLong) throw error;
       run.window = withLimits(run, learnFromOverflow(limitsOf(run), estimated, numbersOf(error)));
@@ -124,7 +124,7 @@ interface AnsweredRequest {
 }
 
 /** Learns from how the server counted the request. If it read only part of it, the user is warned once. */
-function noteCut(run: Run, { request, estimated, consulted }: AnsweredRequest): Consultation {
+function learnFromUsage(run: Run, { request, estimated, consulted }: AnsweredRequest): Consultation {
   const known = limitsOf(run);
   const { usage } = consulted.reply;
   const limits = learnFromReply(known, estimated, usage?.input_tokens);

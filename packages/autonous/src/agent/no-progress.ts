@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { canonicalJson } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import { outputText } from "../model/prompt/result-text.ts";
-import { isKept } from "./recorded-result.ts";
+import { hasOutput } from "./recorded-result.ts";
 
 /** The longest detected cycle of calls. */
 const MAX_CYCLE = 5;
@@ -56,7 +56,7 @@ export function findCycle(keys: readonly string[]): Cycle | undefined {
 function keyOf({ name, arguments: args, result }: CompletedCall): string {
   const { tool_call_id, error, payload } = result;
   // Output that was not stored may have differed each time.
-  const output = isKept(result)
+  const output = hasOutput(result)
     ? outputText(result).replaceAll(payload?.storage_ref ?? tool_call_id, "")
     : tool_call_id;
   return hash(

@@ -102,32 +102,32 @@ const VALUES: ReadonlySet<string> = new Set(["enum", "const", "examples", "requi
 const ALIAS = /^Alias of /;
 
 /** A description is not repeated within a tool. */
-function compactSchema(schema: Schema, said: Set<unknown>): Schema {
+function compactSchema(schema: Schema, seen: Set<unknown>): Schema {
   const rows = Object.entries(schema).filter(
-    ([key, value]) => !LEFT_OUT.has(key) && !isNoBound(key, value) && !isSaidByValues(key, schema),
+    ([key, value]) => !LEFT_OUT.has(key) && !isRedundantBound(key, value) && !isImpliedByValues(key, schema),
   );
-  const kept = rows.filter(([key, value]) => key !== "description" || !said.has(value));
-  said.add(schema["description"]);
+  const kept = rows.filter(([key, value]) => key !== "description" || !seen.has(value));
+  seen.add(schema["description"]);
   return Object.fromEntries(
-    kept.map(([key, value]) => [key, VALUES.has(key) ? value : compactBelow(value, NAMED.has(key), said)]),
+    kept.map(([key, value]) => [key, VALUES.has(key) ? value : compactBelow(value, NAMED.has(key), seen)]),
   );
 }
 
-function compactBelow(value: unknown, isNamed: boolean, said: Set<unknown>): unknown {
-  if (Array.isArray(value)) return value.map((each) => compactBelow(each, false, said));
+function compactBelow(value: unknown, isNamed: boolean, seen: Set<unknown>): unknown {
+  if (Array.isArray(value)) return value.map((each) => compactBelow(each, false, seen));
   if (typeof value !== "object" || value === null) return value;
-  if (!isNamed) return compactSchema(value as Schema, said);
+  if (!isNamed) return compactSchema(value as Schema, seen);
   const offered = Object.entries(value).filter(([, inner]) => !ALIAS.test(String(Object(inner)["description"])));
-  return Object.fromEntries(offered.map(([name, inner]) => [name, compactBelow(inner, false, said)]));
+  return Object.fromEntries(offered.map(([name, inner]) => [name, compactBelow(inner, false, seen)]));
 }
 
 /** In an enum of strings, the values already tell the type. */
-function isSaidByValues(key: string, schema: Schema): boolean {
+function isImpliedByValues(key: string, schema: Schema): boolean {
   return key === "type" && Array.isArray(schema["enum"]) && schema["enum"].every((each) => typeof each === "string");
 }
 
 /** The largest safe integer does not limit anything, and counts obviously start at 0 or 1. */
-function isNoBound(key: string, value: unknown): boolean {
+function isRedundantBound(key: string, value: unknown): boolean {
   if (key === "additionalProperties") return value === false; // an unknown argument is refused by name anyway
   if (key === "minimum") return value === 0 || value === 1 || value === Number.MIN_SAFE_INTEGER;
   return key === "maximum" && value === Number.MAX_SAFE_INTEGER;

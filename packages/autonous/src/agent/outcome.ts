@@ -64,7 +64,7 @@ const MAX_CALLS = 10;
 const MAX_FILES = 20;
 
 /** For continuing the work after a limit stopped the run. */
-export function doneSoFar({ done, files_changed }: Run): string {
+export function progressText({ done, files_changed }: Run): string {
   if (done.length === 0) return "No call was made";
   const listed = done.slice(-MAX_CALLS).join(", ");
   const calls = `Done so far: ${done.length > MAX_CALLS ? `${done.length} calls, the last of them ` : ""}${listed}`;

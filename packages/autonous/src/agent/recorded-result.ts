@@ -56,7 +56,7 @@ export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
 }
 
 /** Whether the result is complete. A failure is described completely by its error, which is in the event. */
-export function isKept({ payload }: ToolCallResult): boolean {
+export function hasOutput({ payload }: ToolCallResult): boolean {
   return payload?.stdout !== NOT_KEPT;
 }
 

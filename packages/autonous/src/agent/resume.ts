@@ -52,14 +52,14 @@ interface Draft {
 /** How each event changes the record. Other events do not matter for resuming. */
 // oxfmt-ignore
 const PLACES: Partial<Record<EventType, (draft: Draft, event: RuntimeEvent) => void>> = {
-  "task.queued":          tryAgain,
-  "task.started":         tryAgain,
-  "task.retry_scheduled": tryAgain,
+  "task.queued":          startNewAttempt,
+  "task.started":         startNewAttempt,
+  "task.retry_scheduled": startNewAttempt,
   "agent.started":        (draft, event) => { draft.started = event; draft.timeline = [event]; },
   "turn.started":         (draft, event) => { draft.turns.push({ started: event, asked: [] }); },
-  "model.completed":      noteAsked,
-  "model.failed":         noteAsked,
-  "model.switched":       noteAsked,
+  "model.completed":      addModelEvent,
+  "model.failed":         addModelEvent,
+  "model.switched":       addModelEvent,
   "model.billed":         (draft, event) => { draft.billed.push(event); },
   "turn.completed":       (draft, event) => { turnOf(draft, event).completed = event; },
   "tool_call.started":    (draft, event) => { callOf(draft, event).started = event; },
@@ -81,14 +81,14 @@ export async function readRecord(journal: Journal, task_id: string): Promise<Age
   return { ...record, worked_ms: draft.started === undefined ? 0 : workedMs(timeline) };
 }
 
-function noteAsked(draft: Draft, event: RuntimeEvent): void {
+function addModelEvent(draft: Draft, event: RuntimeEvent): void {
   const turn = turnOf(draft, event);
   turn.asked.push(event);
   if (event.type !== "model.switched" && event.payload["kind"] !== "summary") turn.model = event;
 }
 
 /** A failed attempt is over, and its turns are kept. An interrupted or completed one stays current. */
-function tryAgain(draft: Draft): void {
+function startNewAttempt(draft: Draft): void {
   if (draft.ended?.type !== "agent.failed") return;
   draft.earlier.push(...draft.turns);
   draft.turns = [];

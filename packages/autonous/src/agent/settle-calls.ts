@@ -27,13 +27,13 @@ export async function settleCalls(run: Run, round: CallRound): Promise<readonly 
   const results = new Map<RequestedCall, ToolCallResult>();
   const open: RequestedCall[] = [];
   for (const call of round.calls) {
-    const result = await settleUnmade(run, call, round);
+    const result = await settleWithoutRun(run, call, round);
     if (result === undefined) open.push(call);
     else results.set(call, result);
   }
   const made = open.length === 0 ? [] : await makeCalls(run, open, round.parent_id);
   for (const { call, result } of made) results.set(call, result);
-  return round.calls.map((call) => ({ call, result: need(results.get(call), call.tool_call_id) }));
+  return round.calls.map((call) => ({ call, result: requireResult(results.get(call), call.tool_call_id) }));
 }
 
 async function makeCalls(
@@ -56,17 +56,17 @@ async function makeCalls(
       runtime.callAll(requests, { signal: AbortSignal.any([...stops, timeIsOver]), ...caller, ...progress }),
     )
     .finally(leave);
-  return calls.map((call, index) => ({ call, result: need(results[index], call.tool_call_id) }));
+  return calls.map((call, index) => ({ call, result: requireResult(results[index], call.tool_call_id) }));
 }
 
 /** The runtime returns a result for every call. */
-function need(result: ToolCallResult | undefined, tool_call_id: string): ToolCallResult {
+function requireResult(result: ToolCallResult | undefined, tool_call_id: string): ToolCallResult {
   if (result === undefined) throw new Error(`The call "${tool_call_id}" was made and has no result`);
   return result;
 }
 
 /** The result of a call that must not be run now; undefined if it must. */
-async function settleUnmade(run: Run, call: RequestedCall, round: CallRound): Promise<ToolCallResult | undefined> {
+async function settleWithoutRun(run: Run, call: RequestedCall, round: CallRound): Promise<ToolCallResult | undefined> {
   const { parent_id, isFromRecord } = round;
   const past: RecordedCall = run.record.calls.get(call.tool_call_id) ?? {};
   if (past.ended !== undefined)
@@ -75,12 +75,16 @@ async function settleUnmade(run: Run, call: RequestedCall, round: CallRound): Pr
     const reason = `Cannot call "${call.name}": ${call.problem}`;
     return await recordSkippedCall(run, { call, past, parent_id, reason, code: "InvalidArguments" });
   }
-  const reason = isFromRecord ? await whyNotNow(run, call, past) : undefined;
+  const reason = isFromRecord ? await interruptionReason(run, call, past) : undefined;
   if (reason === undefined) return undefined;
   return await recordSkippedCall(run, { call, past, parent_id, reason, code: "Interrupted" });
 }
 
-async function whyNotNow(run: Run, call: RequestedCall, { started }: RecordedCall): Promise<string | undefined> {
+async function interruptionReason(
+  run: Run,
+  call: RequestedCall,
+  { started }: RecordedCall,
+): Promise<string | undefined> {
   const { name, redacted, tool_call_id } = call;
   if (redacted) {
     const state = started === undefined ? "had not run yet" : "was running";

@@ -29,7 +29,7 @@ type Row = NonNullable<ProjectContext["skills"]>[number];
 function indexOf(rows: readonly Row[]): readonly string[] {
   const names = rows.reduce((sum, { name }) => sum + Buffer.byteLength(`- ${name}: \n`), 0);
   const left = INDEX_BYTES - names;
-  if (left < rows.length * MIN_BYTES) return onlyNames(rows);
+  if (left < rows.length * MIN_BYTES) return nameLines(rows);
   const shares = shareOut(
     rows.map(({ description }) => Buffer.byteLength(description)),
     left,
@@ -46,7 +46,7 @@ function shorten(text: string, bytes: number): string {
 }
 
 /** Too many for descriptions: only names, in full with read_skill. */
-function onlyNames(rows: readonly Row[]): readonly string[] {
+function nameLines(rows: readonly Row[]): readonly string[] {
   const names: string[] = [];
   let left = INDEX_BYTES;
   for (const { name } of rows) {

@@ -257,7 +257,7 @@ async function askNatively(line: Line, asked: ReplyAttempt): Promise<ModelReply>
   const offered = tools.length === 0 ? {} : { tools };
   const sent = kind === "compatible" ? markParts(prompt) : prompt;
   const { stream } = await language.doStream({ prompt: sent, ...offered, ...commonOptions(line, asked, sent) });
-  return { ...(await readReply(stream, { maker, names, ...shown(options) })), maker };
+  return { ...(await readReply(stream, { maker, names, ...liveOptions(options) })), maker };
 }
 
 async function askInWords(line: Line, asked: ReplyAttempt): Promise<ModelReply> {
@@ -265,7 +265,7 @@ async function askInWords(line: Line, asked: ReplyAttempt): Promise<ModelReply> 
   const prompt = makePlainPrompt(asked.request);
   const { stream } = await language.doStream({ prompt, ...commonOptions(line, asked, prompt) });
   const names = mapToolNames([]);
-  const { text, finish } = await readReply(stream, { maker: given.name, names, ...shown(asked.options) });
+  const { text, finish } = await readReply(stream, { maker: given.name, names, ...liveOptions(asked.options) });
   return { kind: "plain", text, finish };
 }
 
@@ -281,6 +281,6 @@ function commonOptions(
   return { abortSignal, ...callOptions(plan, { kind, model, max_tokens, isNewName, always, mayThink }) };
 }
 
-function shown({ onDelta }: CompleteOptions): Pick<CompleteOptions, "onDelta"> {
+function liveOptions({ onDelta }: CompleteOptions): Pick<CompleteOptions, "onDelta"> {
   return onDelta === undefined ? {} : { onDelta };
 }

@@ -28,7 +28,7 @@ export async function verifyState({ state_dir, heads, store }: VerifiedPlace): P
   for await (const run_id of storedRuns(store)) {
     stored.add(run_id);
     const left = forgotten.get(run_id);
-    if (left !== undefined && isTold(left, byRun.get(run_id))) continue;
+    if (left !== undefined && isRecordedAs(left, byRun.get(run_id))) continue;
     const verdict = await verifyStored({ store, state_dir, heads }, run_id);
     records += verdict.records;
     // A run must be complete until its pruning is recorded.
@@ -89,7 +89,7 @@ function withoutRepeats(problems: readonly AuditProblem[]): readonly AuditProble
   return [...new Map(problems.map((each) => [keyOf(each), each])).values()];
 }
 
-function isTold(left: ForgottenRun, gone: Gone | undefined): boolean {
+function isRecordedAs(left: ForgottenRun, gone: Gone | undefined): boolean {
   return gone?.isHeaded === true && gone.events === left.events && gone.last_hash === left.last_hash;
 }
 

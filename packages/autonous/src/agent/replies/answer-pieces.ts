@@ -17,7 +17,7 @@ const MAX_OVERLAP = 2000;
 const HALF_SECRET = /(?=[^\s"'`]*\d)[\w+/=.:~-]{8,}$/;
 
 /** Drops a last word that may be half of a secret. The model sees the shortened part and writes the word again. */
-export function withoutHalfSecret(piece: string): string {
+export function dropPartialSecret(piece: string): string {
   const last = piece.slice(-MAX_OVERLAP).split(/\s/).at(-1) ?? "";
   const at = HALF_SECRET.exec(last)?.index;
   const kept = at === undefined ? piece : piece.slice(0, piece.length - last.length + at);

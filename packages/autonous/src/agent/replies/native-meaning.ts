@@ -45,30 +45,30 @@ export function unusable(problem: string): ReplyMeaning {
 }
 
 /** Text without calls is the answer. Calls are independent: a broken one does not affect the others. */
-export function nativeMeaning(run: Run, reply: NativeReply): ReplyMeaning {
+export function interpretNative(run: Run, reply: NativeReply): ReplyMeaning {
   const { calls, finish, problem } = reply;
   if (problem !== undefined) return unusable(problem);
   if (calls.length > 0 && finish === "length") return CUT_OFF;
   const spoken = withoutThinking(reply.text);
   if (calls.length > 0)
     return { kind: "tool_calls", calls: calls.map((call) => readCall(run, call)), text: spoken.text };
-  if (spoken.unclosed !== undefined) return thoughtOnly(run, reply, spoken.unclosed);
-  const text = spoken.text === "" ? "" : spacedText(run, reply, spoken.text);
-  if (text === "") return nothingSaid(run, reply);
+  if (spoken.unclosed !== undefined) return unclosedThinking(run, reply, spoken.unclosed);
+  const text = spoken.text === "" ? "" : keepSpacing(run, reply, spoken.text);
+  if (text === "") return emptyReply(run, reply);
   // An earlier part may have opened a code fence, in which nothing is a call.
   const written = readWritten(run, `${run.pieces.join("")}${text}`, { isMeant: reply.wants_calls === true });
   if (finish === "length") return written === undefined ? { kind: "cut", text } : CUT_OFF;
-  return meaningOfWritten(run, written) ?? textMeaning(reply, text);
+  return interpretWritten(run, written) ?? interpretText(reply, text);
 }
 
 /** Keeps the white space where the part is joined to another one. */
-function spacedText({ pieces }: Run, { text: said, finish }: NativeReply, text: string): string {
+function keepSpacing({ pieces }: Run, { text: said, finish }: NativeReply, text: string): string {
   const before =
     pieces.length > 0 && said.trimStart().startsWith(text) ? said.slice(0, said.length - said.trimStart().length) : "";
   return `${before}${text}${finish === "length" ? said.slice(said.trimEnd().length) : ""}`;
 }
 
-function textMeaning({ wants_calls }: NativeReply, text: string): ReplyMeaning {
+function interpretText({ wants_calls }: NativeReply, text: string): ReplyMeaning {
   if (wants_calls === true) {
     const message = `Cannot use the reply: it ended as a reply with tool calls but has none; ${HOW_TO_CALL}`;
     return { kind: "invalid", message, advice: TOOL_CALLING };
@@ -78,24 +78,24 @@ function textMeaning({ wants_calls }: NativeReply, text: string): ReplyMeaning {
   return { kind: "final", text: plain?.kind === "final" ? plain.text : text };
 }
 
-function thoughtOnly(run: Run, { finish }: NativeReply, thought: string): ReplyMeaning {
-  if (finish === "length") return stillThinking();
+function unclosedThinking(run: Run, { finish }: NativeReply, thought: string): ReplyMeaning {
+  if (finish === "length") return truncatedThinking();
   // Some models call a tool without closing their thinking.
-  const meaning = meaningOfWritten(run, readWritten(run, thought, { isOnlyAtEnd: true }));
+  const meaning = interpretWritten(run, readWritten(run, thought, { isOnlyAtEnd: true }));
   if (meaning?.kind === "tool_calls") return meaning;
   const message = "Cannot use the reply: it contains only unfinished thinking; call a tool, or give the final answer";
   return { kind: "invalid", message, advice: OTHER_MODEL };
 }
 
-function stillThinking(): ReplyMeaning {
+function truncatedThinking(): ReplyMeaning {
   const message =
     "Cannot use the reply: it was cut off by the length limit while you were still thinking; think less, then call a tool or give the final answer";
   return { kind: "invalid", message, advice: LESS_THINKING };
 }
 
-function nothingSaid(run: Run, { finish, wants_calls }: NativeReply): ReplyMeaning {
-  if (finish === "length") return stillThinking();
-  if (wants_calls === true) return textMeaning({ kind: "native", text: "", calls: [], finish, wants_calls }, "");
+function emptyReply(run: Run, { finish, wants_calls }: NativeReply): ReplyMeaning {
+  if (finish === "length") return truncatedThinking();
+  if (wants_calls === true) return interpretText({ kind: "native", text: "", calls: [], finish, wants_calls }, "");
   if (run.pieces.length > 0) return { kind: "final", text: "" }; // the answer was complete already
   const message = "Cannot use the reply: it is empty; call a tool, or give the final answer";
   return { kind: "invalid", message, advice: OTHER_MODEL };
@@ -129,7 +129,7 @@ function readWritten(
   };
 }
 
-function meaningOfWritten(run: Run, written: WrittenReply | undefined): ReplyMeaning | undefined {
+function interpretWritten(run: Run, written: WrittenReply | undefined): ReplyMeaning | undefined {
   if (written === undefined) return undefined;
   if (written.kind === "attempt") {
     const message = `Cannot use the reply: it has a tool call, written as text, that cannot be read: ${written.problem}; ${HOW_TO_CALL}; if it is part of an answer, put it into a code block`;

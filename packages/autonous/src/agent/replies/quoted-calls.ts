@@ -17,14 +17,14 @@ const NAME_DISTANCE = 200;
 export function quotationCheck(run: Run): (markup: string, calls: readonly WrittenCall[]) => boolean {
   let given: readonly string[] | undefined;
   return (markup, calls) => {
-    given ??= givenTexts(run).flatMap((text) => [...new Set([bare(text), bare(text.replaceAll(LINE_PREFIX, ""))])]);
+    given ??= inputTexts(run).flatMap((text) => [...new Set([bare(text), bare(text.replaceAll(LINE_PREFIX, ""))])]);
     const texts = given;
     if (isWithin(texts, run.redact(markup))) return true;
-    return calls.length > 0 && calls.every((call) => texts.some((text) => hasCall(text, inBare(run, call))));
+    return calls.length > 0 && calls.every((call) => texts.some((text) => hasCall(text, normalizeCall(run, call))));
   };
 }
 
-function givenTexts({ messages, project, window, options }: Run): readonly string[] {
+function inputTexts({ messages, project, window, options }: Run): readonly string[] {
   const said = messages.flatMap((message) => (message.role === "assistant" ? [] : [message.text]));
   const tools = options.runtime.tools().map(({ description, args_schema }) => [description, args_schema]);
   return [...said, window.summary ?? "", JSON.stringify(project), JSON.stringify(tools)];
@@ -47,17 +47,17 @@ function isWithin(given: readonly string[], markup: string): boolean {
   return found > 0 && lines.slice(0, found).join("") !== "" && has(rest);
 }
 
-interface BareCall {
+interface NormalizedCall {
   readonly name: string;
   readonly args: string;
 }
 
-function inBare(run: Run, { name, input }: WrittenCall): BareCall {
+function normalizeCall(run: Run, { name, input }: WrittenCall): NormalizedCall {
   return { name: bare(run.redact(name)), args: bare(run.redact(input)) };
 }
 
 /** Whether a text contains the call as JSON, with its members in any order. */
-function hasCall(text: string, { name, args }: BareCall): boolean {
+function hasCall(text: string, { name, args }: NormalizedCall): boolean {
   if (args === "") return false;
   for (let at = text.indexOf(args); at !== -1; at = text.indexOf(args, at + args.length)) {
     if (!BEFORE_ARGUMENTS.test(text.slice(Math.max(0, at - 20), at))) continue;

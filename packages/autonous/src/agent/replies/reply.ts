@@ -2,10 +2,10 @@ import type { AgentError } from "../agent-run.ts";
 import { boundText } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseReply } from "../../model/calls/json-reply.ts";
-import { withoutHalfSecret } from "./answer-pieces.ts";
-import { asRecorded, meantCall, redactCall } from "./requested-calls.ts";
+import { dropPartialSecret } from "./answer-pieces.ts";
+import { asRecorded, readPlainCall, redactCall } from "./requested-calls.ts";
 import type { RequestedCall } from "./requested-calls.ts";
-import { CUT_OFF, nativeMeaning, unusable } from "./native-meaning.ts";
+import { CUT_OFF, interpretNative, unusable } from "./native-meaning.ts";
 import type { ReplyMeaning } from "./native-meaning.ts";
 import type { Message, ModelReply } from "../../model/provider.ts";
 import { MAX_CHARACTERS } from "../../model/wire/received.ts";
@@ -49,11 +49,11 @@ export interface ReadReply {
 export function recordedRound({ type, payload }: RuntimeEvent): Round {
   if (type === "model.failed") return payload as unknown as Round;
   const record = payload as unknown as RoundRecord;
-  return { ...record, ...saidIn(record) } as unknown as Round;
+  return { ...record, ...messageOf(record) } as unknown as Round;
 }
 
 /** The message of a recorded reply, so that a resumed run sends exactly the same again. */
-function saidIn(record: RoundRecord): { said?: AssistantMessage } {
+function messageOf(record: RoundRecord): { said?: AssistantMessage } {
   const { kind, transport, calls = [], maker, provider_parts } = record;
   // Calls that were written as text are sent back as calls, not again as text.
   const text = record.written_as === undefined ? record.text : (record.progress ?? "");
@@ -74,14 +74,14 @@ function saidIn(record: RoundRecord): { said?: AssistantMessage } {
 
 /** Interprets a reply, whatever its transport (spec 1, Model replies). */
 export function readReply(run: Run, given: ModelReply): ReadReply {
-  const excess = excessOf(given);
+  const excess = exceededLimit(given);
   if (excess !== undefined) return refuseReply(run, given, excess);
   const isPiece = given.kind === "native" && given.finish === "length" && given.calls.length === 0;
-  return readBounded(run, isPiece ? { ...given, text: withoutHalfSecret(given.text) } : given);
+  return readWithinLimits(run, isPiece ? { ...given, text: dropPartialSecret(given.text) } : given);
 }
 
-function readBounded(run: Run, reply: ModelReply): ReadReply {
-  const meaning = reply.kind === "plain" ? plainMeaning(run, reply) : nativeMeaning(run, reply);
+function readWithinLimits(run: Run, reply: ModelReply): ReadReply {
+  const meaning = reply.kind === "plain" ? interpretPlain(run, reply) : interpretNative(run, reply);
   const text = run.redact(reply.text);
   const about = { transport: reply.kind, text, ...makerOf(reply), ...partsOf(run, reply) };
   const isRedacted = text !== reply.text.toWellFormed();
@@ -114,14 +114,14 @@ function readBounded(run: Run, reply: ModelReply): ReadReply {
 
 /** The round of a record that contains everything about it. */
 export function readRecord(record: RoundRecord): ReadReply {
-  return { record, round: { ...record, ...saidIn(record) } as unknown as Round };
+  return { record, round: { ...record, ...messageOf(record) } as unknown as Round };
 }
 
 const MESSAGE_CHARACTERS = 4096;
 const MAX_CALLS = 200;
 
 /** Which limit a reply exceeds. */
-function excessOf(reply: ModelReply): string | undefined {
+function exceededLimit(reply: ModelReply): string | undefined {
   const calls = reply.kind === "native" ? reply.calls : [];
   if (calls.length > MAX_CALLS) return `it has ${calls.length} tool calls, and at most ${MAX_CALLS} are allowed`;
   const length = calls.reduce((sum, { name, input }) => sum + name.length + input.length, reply.text.length);
@@ -137,14 +137,16 @@ function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply 
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: false });
 }
 
-function plainMeaning(
+function interpretPlain(
   run: Run,
   { text, finish, problem }: Extract<ModelReply, { readonly kind: "plain" }>,
 ): ReplyMeaning {
   if (problem !== undefined) return unusable(problem);
   if (finish === "length") return CUT_OFF;
   const parsed = parseReply(text);
-  return parsed.kind === "tool_calls" ? { ...parsed, calls: parsed.calls.map((call) => meantCall(run, call)) } : parsed;
+  return parsed.kind === "tool_calls"
+    ? { ...parsed, calls: parsed.calls.map((call) => readPlainCall(run, call)) }
+    : parsed;
 }
 
 /** The model whose ids and reasoning these are, for later requests to this or another model. */
@@ -158,18 +160,18 @@ function makerOf(reply: ModelReply): { readonly maker?: string } {
  */
 function partsOf(run: Run, reply: ModelReply): { readonly provider_parts?: unknown; readonly parts_dropped?: true } {
   if (reply.kind === "plain" || reply.provider_parts === undefined) return {};
-  if (isDeep(reply.provider_parts)) return { parts_dropped: true };
+  if (isTooDeep(reply.provider_parts)) return { parts_dropped: true };
   const text = JSON.stringify(reply.provider_parts);
   const parts = JSON.parse(text) as unknown;
   const isSafe =
-    text.length <= MAX_CHARACTERS && !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
+    text.length <= MAX_CHARACTERS && !hasLoneSurrogate(text) && !run.options.runtime.redactValue(parts).redacted;
   return isSafe ? { provider_parts: asRecorded(parts) } : { parts_dropped: true };
 }
 
 const MAX_DEPTH = 100;
 
 /** Whether a value is nested too deeply: recursive processing would overflow the stack. */
-function isDeep(value: unknown): boolean {
+function isTooDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return true;
@@ -179,6 +181,6 @@ function isDeep(value: unknown): boolean {
 }
 
 /** `JSON.stringify` escapes unpaired surrogates, which have no UTF-8 form. */
-function hasHalfCharacter(json: string): boolean {
+function hasLoneSurrogate(json: string): boolean {
   return /\\ud[89a-f][0-9a-f]{2}/.test(json);
 }

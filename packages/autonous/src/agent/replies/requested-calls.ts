@@ -1,7 +1,7 @@
 import { canonicalJson, makeId } from "@autonous/runtime/internal";
 import type { ToolInfo } from "@autonous/runtime";
 import { readCallArguments } from "../../model/calls/call-arguments.ts";
-import { meantTool } from "../../model/calls/called-name.ts";
+import { resolveToolName } from "../../model/calls/called-name.ts";
 import { fitArguments } from "../../model/calls/fit-arguments.ts";
 import { isToolName } from "../../model/calls/json-reply.ts";
 import type { ParsedCall } from "../../model/calls/json-reply.ts";
@@ -38,7 +38,7 @@ const SHOWN_CHARACTERS = 4096;
 export function readCall(run: Run, { id, name, input }: NativeCall): InterpretedCall {
   const tools = run.options.runtime.tools();
   const given = id === "" ? {} : { id };
-  const called = meantTool(name, tools);
+  const called = resolveToolName(name, tools);
   const repaired = called.repaired === undefined ? [] : [called.repaired];
   if (!isToolName(called.name))
     return { ...given, name: "unknown", arguments: {}, problem: "its tool name is not valid", repaired: [] };
@@ -54,9 +54,9 @@ export function readCall(run: Run, { id, name, input }: NativeCall): Interpreted
 }
 
 /** Reads a call of the plain protocol, whose JSON is already parsed. */
-export function meantCall(run: Run, { name, arguments: args }: ParsedCall): InterpretedCall {
+export function readPlainCall(run: Run, { name, arguments: args }: ParsedCall): InterpretedCall {
   const tools = run.options.runtime.tools();
-  const called = meantTool(name, tools);
+  const called = resolveToolName(name, tools);
   const repaired = called.repaired === undefined ? [] : [called.repaired];
   return fit({ name: called.name, arguments: args, repaired }, tools);
 }

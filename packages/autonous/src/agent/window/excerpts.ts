@@ -20,10 +20,10 @@ export function excerptOf(message: Message, limit: number): Message {
 function makeExcerpt(message: Message, limit: number): Message {
   if (message.role === "assistant") return cutReply(message, limit);
   if (message.text.length <= limit) return message;
-  return { ...message, text: cutText(message.text, limit, howToSee(message)) };
+  return { ...message, text: cutText(message.text, limit, retrievalHint(message)) };
 }
 
-function howToSee(message: Message): string {
+function retrievalHint(message: Message): string {
   if (message.role !== "tool") return "";
   const ref = message.result.payload?.storage_ref;
   return ref === undefined ? "; repeat the call to see it" : `; full output: ${ref}`;
@@ -45,7 +45,7 @@ function cutReply(message: AssistantMessage, limit: number): Message {
   const calls = message.calls?.map((call) => cutCall(call, limit));
   const isSame = text === message.text && (calls ?? []).every((call, index) => call === message.calls?.[index]);
   const said = isSame ? message : { ...message, text, ...(calls === undefined ? {} : { calls }) };
-  return withoutHugeParts(said, limit);
+  return dropHugeParts(said, limit);
 }
 
 /**
@@ -54,7 +54,7 @@ function cutReply(message: AssistantMessage, limit: number): Message {
  */
 const MAX_PARTS = 100;
 
-function withoutHugeParts(message: AssistantMessage, limit: number): Message {
+function dropHugeParts(message: AssistantMessage, limit: number): Message {
   const { provider_parts, ...rest } = message;
   if (provider_parts === undefined || JSON.stringify(provider_parts).length <= limit * MAX_PARTS) return message;
   return rest;

@@ -80,7 +80,7 @@ function lastPartOf(run: Run): LastPart {
   const { provider } = run;
   const made_of = { offered, provider, found: run.found.size, notes_bytes: notesBytes(contextLimit(run)) };
   const last = lastParts.get(run);
-  if (last !== undefined && isMadeOf(last, made_of)) return last;
+  if (last !== undefined && isUnchanged(last, made_of)) return last;
   const context_tokens = contextLimit(run);
   const part = fixedPart({ ...run.options, provider, project: run.project, context_tokens }, run.found);
   const made = { ...made_of, part, tokens: fixedTokens(part, provider.protocol ?? "plain") };
@@ -88,7 +88,7 @@ function lastPartOf(run: Run): LastPart {
   return made;
 }
 
-function isMadeOf(last: LastPart, now: Omit<LastPart, "part" | "tokens">): boolean {
+function isUnchanged(last: LastPart, now: Omit<LastPart, "part" | "tokens">): boolean {
   return (
     last.offered === now.offered &&
     last.provider === now.provider &&

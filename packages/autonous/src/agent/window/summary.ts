@@ -47,7 +47,7 @@ const MIN_SUMMARY_BUDGET = 2_000;
 const MAX_SUMMARY = { share: 0.2, characters: 24_000, least: 800 } as const;
 
 /** A summary is part of every later request. */
-function bounded(run: Run, text: string): string {
+function limitSummary(run: Run, text: string): string {
   const { share, characters, least } = MAX_SUMMARY;
   const limit = Math.max(least, Math.min(characters, Math.floor(messageBudget(run) * share * BYTES_PER_TOKEN)));
   return text.length <= limit ? text : cutText(text, limit);
@@ -57,14 +57,17 @@ function bounded(run: Run, text: string): string {
 async function summarise(run: Run, from: number, parent_id: string): Promise<Summary> {
   if (messageBudget(run) < MIN_SUMMARY_BUDGET) {
     const problem = `the window has room for ${messageBudget(run)} tokens, too few for a summary`;
-    return { text: bounded(run, withoutModel(run)), about: { usage: null, problem } };
+    return { text: limitSummary(run, fallbackSummary(run)), about: { usage: null, problem } };
   }
   try {
     const { text, about } = await withFallback(run, parent_id, (attempt) => askForSummary(run, from, attempt));
-    return { text: bounded(run, text === "" ? withoutModel(run) : text), about };
+    return { text: limitSummary(run, text === "" ? fallbackSummary(run) : text), about };
   } catch (error) {
     if (!(error instanceof NoReply) || error.code !== "ModelFailed") throw error;
-    return { text: bounded(run, withoutModel(run)), about: { usage: null, problem: run.redact(error.message) } };
+    return {
+      text: limitSummary(run, fallbackSummary(run)),
+      about: { usage: null, problem: run.redact(error.message) },
+    };
   }
 }
 
@@ -129,7 +132,7 @@ export async function compactHistory(options: AgentOptions): Promise<CompactedHi
     throw error.asError("Cannot summarise the conversation", run.redact);
   }
   const { about } = summed;
-  const text = bounded(run, summed.text);
+  const text = limitSummary(run, summed.text);
   if (text === "") throw new ToolError("ModelFailed", "Cannot summarise the conversation: the model's reply is empty");
   run.window = withSummary({ ...run.window, whole_from: from }, from, text);
   const payload = { kind: "summary", text, window: placesOf(run.window), ...about };
@@ -152,7 +155,7 @@ function visibleText(said: string): string {
 
 const MAX_LISTED = 100;
 
-function withoutModel({ done }: Run): string {
+function fallbackSummary({ done }: Run): string {
   const listed = done.slice(-MAX_LISTED).join(", ");
   return `${done.length} calls were made; their results are no longer shown (repeat a call to see its result). The last ones: ${listed}`;
 }

@@ -91,7 +91,7 @@ function rounded(ratio: number): number {
 
 /** Learns limit and counting from a refusal, as far as reported. Afterwards the same request counts as too large. */
 export function learnFromOverflow(known: ModelLimits, estimated: number, numbers: OverflowNumbers): ModelLimits {
-  const { limit, input, reply } = checked(numbers, estimated);
+  const { limit, input, reply } = plausibleNumbers(numbers, estimated);
   const before = ratioOf(known);
   if (limit === undefined) {
     const ratio = ratioFrom(estimated, input) ?? before;
@@ -119,7 +119,10 @@ interface CheckedNumbers {
  * Plausible numbers: a refused request is larger than the limit. If the server names far less than estimated, it
  * counted something else, such as messages.
  */
-function checked({ limit_tokens, sent_tokens, reply_tokens }: OverflowNumbers, estimated: number): CheckedNumbers {
+function plausibleNumbers(
+  { limit_tokens, sent_tokens, reply_tokens }: OverflowNumbers,
+  estimated: number,
+): CheckedNumbers {
   const isLimit = limit_tokens !== undefined && limit_tokens >= MIN_LIMIT && limit_tokens <= MAX_LIMIT;
   if (sent_tokens === undefined) return isLimit ? { limit: limit_tokens } : {};
   const isReply = reply_tokens !== undefined && reply_tokens > 0 && reply_tokens < sent_tokens;

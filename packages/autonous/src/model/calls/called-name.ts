@@ -25,7 +25,7 @@ const MAX_LENGTH = 400;
  * and separators are ignored if exactly one offered name matches. An unknown name is returned without its namespace, so
  * that the answer can suggest similar names.
  */
-export function meantTool(written: string, tools: readonly NamedTool[]): CalledName {
+export function resolveToolName(written: string, tools: readonly NamedTool[]): CalledName {
   if (written.length > MAX_LENGTH || written === "") return { name: written };
   const offered = tools.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
   if (offered.includes(written)) return { name: written };

@@ -3,7 +3,7 @@ import type { Failure } from "./model-failure.ts";
 import { readOverflow, readThrottling } from "./overflow-words.ts";
 import { readWait } from "./read-wait.ts";
 import { reasonInWords, reasonOfCode, reasonOfName, reasonOfStatus } from "./refusal-words.ts";
-import { messageIn, saidBy } from "./server-words.ts";
+import { messageIn, messageTexts } from "./server-words.ts";
 
 /** Fields of the library's errors that are used here. Any may be missing. */
 interface LooseError {
@@ -73,7 +73,7 @@ export function readError({ headers, ...refusal }: ServerError, nowMs: number): 
   const shown = status === undefined ? message : `${status} ${message}`.trim();
   const overflow = readOverflow(refusal);
   if (overflow !== undefined) return { reason: "context_length", message: shown, ...about, ...overflow };
-  const said = saidBy(refusal);
+  const said = messageTexts(refusal);
   const throttling = readThrottling(refusal);
   const reason =
     reasonInWords(said, status) ??

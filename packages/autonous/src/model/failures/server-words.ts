@@ -17,7 +17,7 @@ const SPEAKING =
   /^(?:error|errors|message|msg|detail|details|code|type|status|status_msg|base_resp|error_msg|error_message|err_msg|errorMessage|reason|title|metadata|raw|cause|info|description|response|__type|innererror|n_ctx|n_prompt_tokens)$/i;
 
 /** The server's message without quotations: the conversation itself may contain words of an overflow message. */
-export function saidBy({ words, message, body }: Refusal): readonly string[] {
+export function messageTexts({ words, message, body }: Refusal): readonly string[] {
   const texts: string[] = [words];
   collect(message, texts, 0);
   collect(body, texts, 0);
@@ -92,7 +92,7 @@ export function messageIn(body: unknown, depth = 0): string {
   const { loc, msg } = record;
   if (Array.isArray(loc) && typeof msg === "string") return `${loc.slice(0, 10).map(String).join(".")}: ${msg}`;
   const said = joined(MESSAGES.map(say)) || (OTHERWISE.map(say).find((each) => each !== "") ?? "");
-  const behind = sayProvider(record["metadata"], depth + 1);
+  const behind = upstreamMessage(record["metadata"], depth + 1);
   return [said, behind].filter((each) => each !== "").join(" ");
 }
 
@@ -112,7 +112,7 @@ function joined(texts: readonly string[], separator = ": "): string {
 }
 
 /** OpenRouter puts the upstream provider's message in `metadata.raw`. */
-function sayProvider(metadata: unknown, depth: number): string {
+function upstreamMessage(metadata: unknown, depth: number): string {
   if (typeof metadata !== "object" || metadata === null) return "";
   const { raw, provider_name: name } = metadata as Readonly<Record<string, unknown>>;
   const said = messageIn(raw, depth);

@@ -60,13 +60,13 @@ export function markParts(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt 
   return prompt.map((message) => {
     const { providerOptions } = message;
     if (providerOptions?.[MEMBERS]?.["cache_control"] === undefined) return message;
-    if (message.role === "user") return { ...message, content: atLast(message.content, providerOptions) };
-    if (message.role === "tool") return { ...message, content: atLast(message.content, providerOptions) };
+    if (message.role === "user") return { ...message, content: markLast(message.content, providerOptions) };
+    if (message.role === "tool") return { ...message, content: markLast(message.content, providerOptions) };
     return message;
   });
 }
 
-function atLast<Part extends object>(parts: readonly Part[], providerOptions: SharedV4ProviderOptions): Part[] {
+function markLast<Part extends object>(parts: readonly Part[], providerOptions: SharedV4ProviderOptions): Part[] {
   return parts.map((part, index) => (index === parts.length - 1 ? { ...part, providerOptions } : part));
 }
 

@@ -112,7 +112,7 @@ function shorterReply(of: LimitsOf, failure: Failure, sent: number | undefined):
   const { reason } = failure;
   const message = failure.message.replace(/^\d{3} /, ""); // the status
   const isAboutInput = reason === "context_length" && ABOUT_INPUT.test(message);
-  if (isAboutInput || failure.reply_tokens !== undefined) return besideInput(of, failure, sent);
+  if (isAboutInput || failure.reply_tokens !== undefined) return replyLimitBesideInput(of, failure, sent);
   if ((reason !== "bad_request" && reason !== "context_length") || sent === undefined) return undefined;
   if (WRONG_NAME.test(message)) {
     if (wantsNewName(of)) return undefined;
@@ -125,7 +125,7 @@ function shorterReply(of: LimitsOf, failure: Failure, sent: number | undefined):
 }
 
 /** "max_tokens and input exceed the limit": a shorter reply may fit. */
-function besideInput(of: LimitsOf, failure: Failure, sent: number | undefined): number | undefined {
+function replyLimitBesideInput(of: LimitsOf, failure: Failure, sent: number | undefined): number | undefined {
   const { limit_tokens: limit, sent_tokens: all, reply_tokens: reply } = failure;
   if (limit === undefined || all === undefined || reply === undefined || reply <= 0) return undefined;
   const input = all - reply;

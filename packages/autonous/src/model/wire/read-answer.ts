@@ -145,7 +145,7 @@ class Answer {
     if (event === "error") throw errorInAnswer(value ?? data, this.#options.clock());
     if (isRecord(value)) yield* this.#takeValue(value);
     else if (Array.isArray(value)) for (const each of value.filter(isRecord)) yield* this.#takeValue(each);
-    else if (/^\s*[[{]/.test(data)) throw brokenOff("a piece of it is not valid JSON");
+    else if (/^\s*[[{]/.test(data)) throw incompleteReply("a piece of it is not valid JSON");
     else this.#stray = data.trim().slice(0, MAX_STRAY);
   }
 
@@ -202,18 +202,18 @@ class Answer {
       throw new AttemptFailed({ reason: "content_filter", message: `the reply was stopped (${why})` });
     }
     if (received.refusal.trim() !== "" || meaning === "refused") return;
-    if (meaning === "broken") throw brokenOff(`it ended with "${why}"`);
+    if (meaning === "broken") throw incompleteReply(`it ended with "${why}"`);
     if (finish !== undefined && (meaning !== "unknown" || received.hasContent)) return;
     if (end === "over" && received.hasContent) return;
     if (end === "torn") throw torn;
     const said = this.#stray === "" ? "" : `; the server said: ${this.#stray}`;
     const how = finish === undefined ? "it broke off" : `it ended with "${why}"`;
-    if (end === "over" || !received.hasContent || received.isOpen()) throw brokenOff(`${how}${said}`);
+    if (end === "over" || !received.hasContent || received.isOpen()) throw incompleteReply(`${how}${said}`);
     if (!takesUnfinished && this.#reader.endsWithBody !== true)
-      throw brokenOff(`it ended without a finish reason${said}`, { unfinished: true });
+      throw incompleteReply(`it ended without a finish reason${said}`, { unfinished: true });
   }
 }
 
-function brokenOff(why: string, more: { readonly unfinished?: true } = {}): AttemptFailed {
+function incompleteReply(why: string, more: { readonly unfinished?: true } = {}): AttemptFailed {
   return new AttemptFailed({ reason: "cut_off", message: `incomplete reply: ${why}`, ...more });
 }

@@ -1,5 +1,5 @@
 import { readCallArguments } from "../calls/call-arguments.ts";
-import { meantTool } from "../calls/called-name.ts";
+import { resolveToolName } from "../calls/called-name.ts";
 import { fitArguments } from "../calls/fit-arguments.ts";
 import { readBodies } from "./call-bodies.ts";
 import type { BodyOptions } from "./call-bodies.ts";
@@ -92,7 +92,7 @@ function bodyOptions({ tools }: WrittenOptions): Omit<BodyOptions, "isMarked"> {
 }
 
 function findTool(written: string, tools: readonly WrittenTool[]): WrittenTool | undefined {
-  const { name } = meantTool(written, tools);
+  const { name } = resolveToolName(written, tools);
   return tools.find((tool) => tool.name === name || tool.aliases?.includes(name) === true);
 }
 
@@ -201,7 +201,7 @@ function fitsTool({ name, input }: WrittenCall, { tools }: WrittenOptions): bool
   const tool = findTool(name, tools);
   const read = readCallArguments(input);
   if (tool === undefined || "problem" in read) return false;
-  if (meantTool(name, tools).name !== tool.name) return true; // an alias has different arguments
+  if (resolveToolName(name, tools).name !== tool.name) return true; // an alias has different arguments
   const { properties, required } = tool.args_schema;
   const known = new Set(Object.keys(Object(properties)));
   const given = Object.keys(fitArguments(read.arguments, tool.args_schema).arguments);

@@ -68,7 +68,7 @@ interface Retry {
 }
 
 /** The task stays at the head of its lane, so the order is kept. */
-export async function putBack(queries: Queries, task: Task, { error, retry_at, now }: Retry): Promise<void> {
+export async function requeueTask(queries: Queries, task: Task, { error, retry_at, now }: Retry): Promise<void> {
   requireMove(task, "queued");
   const payload = { attempts: task.attempts, error, retry_at: new Date(retry_at).toISOString() };
   await appendTaskEvent(queries, task, { type: "task.retry_scheduled", payload, now });

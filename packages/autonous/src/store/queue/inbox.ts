@@ -1,7 +1,7 @@
 import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import { appendEvents, appendTaskEvent } from "../record/append-events.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
-import { endTask, moveTask, putBack, requireMove } from "./end-task.ts";
+import { endTask, moveTask, requeueTask, requireMove } from "./end-task.ts";
 import { expireOverdue } from "./approval-table.ts";
 import { NEWEST_OF, setNewest } from "./lane-chain.ts";
 import {
@@ -130,7 +130,7 @@ async function finish(
   } else if (end.outcome === "parked") {
     await parkTask(queries, task, now);
   } else if (end.outcome === "retry") {
-    await putBack(queries, task, { error: end.error, retry_at: end.retry_at, now });
+    await requeueTask(queries, task, { error: end.error, retry_at: end.retry_at, now });
   } else {
     const error = end.outcome === "done" ? null : end.error;
     await endTask(queries, task, { outcome: end.outcome, error, reply: end.reply, token: lease.token, now });

@@ -133,13 +133,13 @@ export async function* readableEvents(
 
 export function createEvents(database: Database): Events {
   const rows: Events["rows"] = ({ after = 0, limit, ...filter }) => {
-    const [kind, of] = chosen(filter);
+    const [kind, of] = scopeOf(filter);
     return database.read("read events", async (queries) =>
       (await queries.all<EventRow>(AFTER[kind], [...of, after, limit])).map(recordedRow),
     );
   };
   const lastRows: Events["lastRows"] = ({ limit, ...filter }) => {
-    const [kind, of] = chosen(filter);
+    const [kind, of] = scopeOf(filter);
     return database.read("read the last events", async (queries) =>
       (await queries.all<EventRow>(NEWEST[kind], [...of, limit])).map(recordedRow).reverse(),
     );
@@ -155,7 +155,7 @@ export function createEvents(database: Database): Events {
 }
 
 /** A task may have several runs, so the run is the narrower filter. */
-function chosen({ run_id, task_id }: Omit<EventFilter, "limit">): readonly [keyof typeof AFTER, readonly SqlValue[]] {
+function scopeOf({ run_id, task_id }: Omit<EventFilter, "limit">): readonly [keyof typeof AFTER, readonly SqlValue[]] {
   if (run_id !== undefined) return ["run", [run_id]];
   if (task_id !== undefined) return ["task", [task_id]];
   return ["all", []];
