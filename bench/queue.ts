@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Worker } from "../packages/autonous/src/queue/worker.ts";
+import { Worker } from "../packages/autonous/src/queue/task-worker.ts";
 import { openStore } from "../packages/autonous/src/store/open-store.ts";
 import type { Lease, Store } from "../packages/autonous/src/store/store.ts";
 import { fillQueue } from "./fill-queue.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { ERRORS, createRuntime } from "@autonous/runtime";
 import { EVENTS, labelled, runtimeEvent } from "@autonous/runtime/internal";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
-import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
+import { makeConfigurationSchema } from "../packages/autonous/src/config/settings-schema.ts";
 import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";
 import { LIST_PRICES } from "../packages/autonous/src/model/prices/list-prices.ts";
 import { METRICS } from "../packages/autonous/src/telemetry/metric-table.ts";

@@ -10,7 +10,7 @@ import { startFakeModel } from "../tools/fake-model/server.ts";
 import type { FakeModel, SeenRequest } from "../tools/fake-model/server.ts";
 import { makeVendor, VENDOR_NAMES } from "../tools/fake-model/vendors/vendors.ts";
 import type { VendorName } from "../tools/fake-model/vendors/vendors.ts";
-import { createAiSdkProvider } from "../packages/autonous/src/model/ai-sdk.ts";
+import { createAiSdkProvider } from "../packages/autonous/src/model/ai-sdk-provider.ts";
 import type { ModelKind } from "../packages/autonous/src/model/vendors/ai-sdk-models.ts";
 import { CircuitBreaker } from "../packages/autonous/src/model/failures/circuit-breaker.ts";
 import type { ModelProvider, SpentUsage } from "../packages/autonous/src/model/provider.ts";

@@ -7,7 +7,7 @@ import { generateText, stepCountIs, streamText } from "ai";
 import type { LanguageModel } from "ai";
 import OpenAI from "openai";
 import { expect, onTestFinished, test } from "vitest";
-import { aiSdkTools } from "../packages/autonous/src/adapters/ai-sdk.ts";
+import { aiSdkTools } from "../packages/autonous/src/adapters/ai-sdk-tools.ts";
 import { anthropicTools, runAnthropicToolUses } from "../packages/autonous/src/adapters/anthropic.ts";
 import { openAiChatTools, openAiResponsesTools, runOpenAiToolCall } from "../packages/autonous/src/adapters/openai.ts";
 import { startFakeModel } from "../tools/fake-model/server.ts";

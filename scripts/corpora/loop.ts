@@ -1,4 +1,4 @@
-import { ChantWatch } from "../../packages/autonous/src/agent/replies/chanting.ts";
+import { RepetitionDetector } from "../../packages/autonous/src/agent/replies/repetition-detector.ts";
 import { findCycle } from "../../packages/autonous/src/agent/no-progress.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -30,10 +30,10 @@ export async function* runLoops(document: unknown): AsyncIterable<Verdict> {
 
 function judgeSteps(steps: LoopCase["steps"]): readonly boolean[] {
   let keys: string[] = [];
-  let watch = new ChantWatch();
+  let watch = new RepetitionDetector();
   return steps.map(({ op, type, value }) => {
     if (op === "reset") keys = [];
-    if (op === "reset" || type === "tool_call_request") watch = new ChantWatch();
+    if (op === "reset" || type === "tool_call_request") watch = new RepetitionDetector();
     if (type === "content" && typeof value === "string") return watch.push(value);
     if (type !== "tool_call_request") return false;
     keys = [...keys, JSON.stringify(value)];

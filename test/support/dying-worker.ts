@@ -10,7 +10,7 @@ import type { Tool } from "@autonous/runtime";
 import { z } from "zod";
 import { createProvider } from "../../packages/autonous/src/model/choose.ts";
 import type { ModelProvider } from "../../packages/autonous/src/model/provider.ts";
-import { Bell } from "../../packages/autonous/src/queue/bell.ts";
+import { Notifier } from "../../packages/autonous/src/store/notifier.ts";
 import { createWorker } from "../../packages/autonous/src/queue/create-worker.ts";
 import { deliver } from "../../packages/autonous/src/queue/deliver.ts";
 import { Mirror } from "../../packages/autonous/src/queue/mirror.ts";
@@ -81,8 +81,8 @@ export async function doTheTask({ store, provider, root, state_dir, traces }: Wo
     clearInterval(timer);
   }
   const told = { clock: Date.now, log: (line: string) => void log.push(line) };
-  const commander = { channel: "test", send: () => Promise.resolve({}) };
-  await deliver(AbortSignal.abort(), { store, commander, bell: new Bell(), ...told });
+  const sender = { channel: "test", send: () => Promise.resolve({}) };
+  await deliver(AbortSignal.abort(), { store, sender, notifier: new Notifier(), ...told });
   const mirror = new Mirror({ store, state_dir, heads: headsFolder(), ...told });
   await mirror.catchUp();
   await mirror.save();

@@ -1,7 +1,7 @@
 /** Asks a model's server of a test, as the agent would, without waiting between attempts. */
 import { ToolError } from "@autonous/runtime";
-import { createAiSdkProvider } from "../../packages/autonous/src/model/ai-sdk.ts";
-import type { AiSdkOptions } from "../../packages/autonous/src/model/ai-sdk.ts";
+import { createAiSdkProvider } from "../../packages/autonous/src/model/ai-sdk-provider.ts";
+import type { AiSdkOptions } from "../../packages/autonous/src/model/ai-sdk-provider.ts";
 import { CircuitBreaker } from "../../packages/autonous/src/model/failures/circuit-breaker.ts";
 import type {
   CompleteOptions,

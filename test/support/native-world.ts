@@ -5,7 +5,7 @@ import type {
   NativeCall,
 } from "../../packages/autonous/src/model/provider.ts";
 import { runAgent } from "../../packages/autonous/src/agent/loop.ts";
-import type { AgentOptions, AgentOutcome } from "../../packages/autonous/src/agent/run.ts";
+import type { AgentOptions, AgentOutcome } from "../../packages/autonous/src/agent/agent-run.ts";
 import { makeWorld, openJournal, recording, startRuntime } from "./agent-world.ts";
 import type { Death, World } from "./agent-world.ts";
 

@@ -10,7 +10,7 @@ import { openTelegram } from "../../packages/autonous/src/channels/telegram/chan
 import type { Telegram, TelegramOptions } from "../../packages/autonous/src/channels/telegram/channel.ts";
 import { RateLimit } from "../../packages/autonous/src/channels/telegram/api/rate-limit.ts";
 import { OutputFeed } from "../../packages/autonous/src/queue/output-feed.ts";
-import { Bell } from "../../packages/autonous/src/queue/bell.ts";
+import { Notifier } from "../../packages/autonous/src/store/notifier.ts";
 import { deliver } from "../../packages/autonous/src/queue/deliver.ts";
 import { openStore } from "../../packages/autonous/src/store/open-store.ts";
 import type { Lease, Store, Task } from "../../packages/autonous/src/store/store.ts";
@@ -20,7 +20,7 @@ import type { FakeTelegram, FakeTelegramOptions } from "../../tools/fake-telegra
 export interface Place {
   readonly telegram: FakeTelegram;
   readonly store: Store;
-  readonly bell: Bell;
+  readonly notifier: Notifier;
   readonly state_dir: string;
   readonly lines: string[];
   /** How often the queue was woken to look for tasks. */
@@ -45,7 +45,7 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
   const telegram = await startFakeTelegram({ privacy: false, ...options });
   const state_dir = mkdtempSync(join(tmpdir(), "autonous-telegram-"));
   const store = await openStore({ file: join(state_dir, "a.db"), clock: Date.now });
-  const bell = new Bell();
+  const notifier = new Notifier();
   const lines: string[] = [];
   let woken = 0;
   const log = (line: string): void => void lines.push(line);
@@ -66,7 +66,7 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
       files: { max_files: 10, max_file_bytes: 20_000_000 },
       state_dir,
       store,
-      bell,
+      notifier,
       outputs: new OutputFeed(),
       isDirect: false,
       readChanges: (work) => work(() => Promise.resolve([])),
@@ -78,17 +78,17 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
       ...given,
     });
     const stopped = new AbortController();
-    const sending = deliver(stopped.signal, { store, commander: channel.commander, bell, log, clock: Date.now });
+    const sending = deliver(stopped.signal, { store, sender: channel.sender, notifier, log, clock: Date.now });
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       stopped.abort();
-      bell.ring();
+      notifier.notify();
       await sending;
       await channel.close();
     };
     const once = (): Promise<void> => (closing ??= close());
     onTestFinished(once);
-    return { commander: channel.commander, close: once };
+    return { sender: channel.sender, close: once };
   }
 
   async function claim(): Promise<Lease> {
@@ -98,7 +98,7 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
   return {
     telegram,
     store,
-    bell,
+    notifier,
     state_dir,
     lines,
     woken: () => woken,
@@ -120,7 +120,7 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
       };
       const events = provider === undefined ? [] : [said];
       await store.inbox.finish(lease, { outcome: "done", reply: text, events });
-      bell.ring();
+      notifier.notify();
     },
     tasks: async () => (await store.tasks.list({ limit: 1000 })).tasks.toReversed(),
   };

@@ -98,7 +98,7 @@ export const CASES: readonly Rendering[] = [
       const lease = await place.claim();
       place.telegram.block(ADA);
       await place.store.inbox.finish(lease, { outcome: "done", reply: "Two tests." });
-      place.bell.ring();
+      place.notifier.notify();
       await place.until(
         async () => (await place.store.outbox.givenUp({ channel: "telegram", chat: `telegram:${ADA}` })).length === 1,
       );
@@ -123,7 +123,7 @@ export const CASES: readonly Rendering[] = [
       const lease = await asked(place, "deploy it");
       const error = "Cannot reach the model: the key was refused (401)";
       await place.store.inbox.finish(lease, { outcome: "failed", error, reply: error });
-      place.bell.ring();
+      place.notifier.notify();
       return await seen(place, 1);
     },
   },
@@ -180,7 +180,7 @@ export const CASES: readonly Rendering[] = [
       const { run_id } = lease.task;
       await runtime.call({ name: "write", args: { path: "notes.txt", content: "one\ntwo\n" }, run_id });
       await place.store.inbox.finish(lease, { outcome: "done", reply: "Done." });
-      place.bell.ring();
+      place.notifier.notify();
       await seen(place, 1);
       place.telegram.say({ text: "/undo" });
       const messages = await until(place, (texts) => texts.some((text) => text.startsWith("Undo task")));

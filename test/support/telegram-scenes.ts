@@ -32,12 +32,17 @@ export async function answered(place: Place, question: string, answer: string): 
 }
 
 /** As the worker records it. */
-export async function record({ store, bell }: Place, { task }: Lease, type: EventType, payload: object): Promise<void> {
+export async function record(
+  { store, notifier }: Place,
+  { task }: Lease,
+  type: EventType,
+  payload: object,
+): Promise<void> {
   const { task_id, run_id, trace_id } = task;
   const ids = { event_id: makeId("evt", Date.now()), ts: new Date().toISOString(), parent_id: null };
   const event: EventDraft = { ...ids, type, trace_id, task_id, run_id, payload: { ...payload } };
   await store.journal(run_id).append([event]);
-  bell.ring();
+  notifier.notify();
 }
 
 export async function shown(
@@ -76,7 +81,7 @@ export async function question(place: Place, given: Partial<ApprovalRequest>): P
   const lease = await asked(place, "clean up");
   const { task_id, run_id, lane, user } = lease.task;
   await place.store.approvals.open(makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user, ...given }));
-  place.bell.ring();
+  place.notifier.notify();
   const message = await place.telegram.until(
     () => place.telegram.answers().find(({ buttons }) => buttons.length > 0),
     "the question",

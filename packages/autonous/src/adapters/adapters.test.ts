@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { scratch } from "../../../../test/support/scratch.ts";
-import { aiSdkFunctionTools, aiSdkTools, runAiSdkToolCall } from "./ai-sdk.ts";
+import { aiSdkFunctionTools, aiSdkTools, runAiSdkToolCall } from "./ai-sdk-tools.ts";
 import { anthropicTools, runAnthropicToolUses } from "./anthropic.ts";
 import { openAiChatTools, openAiResponsesTools, runOpenAiToolCall } from "./openai.ts";
 

@@ -1,6 +1,6 @@
 import type { CallOptions } from "@autonous/runtime";
-import { answerCalls, offeredTools } from "./offered-tools.ts";
-import type { OfferOptions, ToolRuntime } from "./offered-tools.ts";
+import { answerCalls, offeredTools } from "./runtime-tools.ts";
+import type { OfferOptions, ToolRuntime } from "./runtime-tools.ts";
 
 /** An entry of `tools` of the Messages API. */
 export interface AnthropicTool {

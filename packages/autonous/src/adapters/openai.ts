@@ -1,6 +1,6 @@
 import type { CallOptions } from "@autonous/runtime";
-import { answerCall, offeredTools } from "./offered-tools.ts";
-import type { OfferOptions, ToolRuntime } from "./offered-tools.ts";
+import { answerCall, offeredTools } from "./runtime-tools.ts";
+import type { OfferOptions, ToolRuntime } from "./runtime-tools.ts";
 
 interface OpenAiFunction {
   name: string;

@@ -3,33 +3,33 @@ import { faultReason } from "@autonous/runtime/internal";
 import type { ErrorCode } from "@autonous/runtime";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../model/provider.ts";
 import { bookFailed, charge } from "./usage/bookings.ts";
-import { ChantWatch } from "./replies/chanting.ts";
-import { LONGEST_MS } from "./usage/meter.ts";
-import type { Run } from "./run.ts";
+import { RepetitionDetector } from "./replies/repetition-detector.ts";
+import { MAX_TIMER_MS } from "./usage/meter.ts";
+import type { Run } from "./agent-run.ts";
 import { estimateTokens, requestTokens } from "./window/tokens.ts";
 
-export interface Consulted {
+export interface Consultation {
   readonly reply: ModelReply;
-  /** It said the same over and over, and was stopped. */
-  readonly isChant: boolean;
+  /** It repeated itself and was stopped. */
+  readonly isRepetitive: boolean;
   /** A warning for the user about the server. */
   readonly notice?: string;
-  /** What the event about it holds beside the reply. */
+  /** Fields of the round's event apart from the reply. */
   readonly about: {
     readonly finish: ModelReply["finish"];
-    /** The model that answered. */
+    /** The model that replied. */
     readonly provider: string;
-    /** `estimated`: the provider did not say. */
+    /** `estimated`: the provider did not report it. */
     readonly usage: SpentUsage;
     readonly cost: number | null;
     readonly latency_ms: number;
   };
 }
 
-/** There is no reply, and why. */
+/** The model gave no reply. */
 export class NoReply extends Error {
   readonly code: Extract<ErrorCode, "Cancelled" | "Timeout" | "LimitReached" | "ModelFailed">;
-  /** Of several models: what each of them failed of, in words. `cause` is of one of them. */
+  /** With several models: how each of them failed, as text. `cause` is the failure of one of them. */
   readonly all: string | undefined;
   /** The model that was asked. */
   readonly provider: ModelProvider | undefined;
@@ -45,66 +45,66 @@ export class NoReply extends Error {
     this.provider = provider;
   }
 
-  /** For callers that ask for something other than a round. */
+  /** For requests other than rounds. */
   asError(what: string, redact: (text: string) => string): ToolError {
     return new ToolError(this.code, `${what}: ${redact(this.message)}`, {}, this);
   }
 
-  /** The request was more than the model takes. */
+  /** The request exceeded the model's context window. */
   get isTooLong(): boolean {
     return this.cause instanceof ToolError && this.cause.details?.["context_length"] === true;
   }
 }
 
 /** How a model is asked. */
-export interface Asking {
-  /** `event_id` of the turn that it is asked for. */
+export interface ConsultOptions {
+  /** `event_id` of the turn. */
   readonly parent_id: string | null;
-  /** How long to try: after that another model is asked. */
+  /** How long to retry before the next model is asked. */
   readonly patience_ms?: number;
 }
 
 /**
- * Asks the model in use, for as long as the run may still work, and counts and charges what it used: attempts that
- * failed too, on record before the next one. Throws `NoReply` where the provider gives no reply, or a limit is reached.
+ * Asks the model in use, within the remaining time of the run, and counts and charges its usage. Failed attempts are
+ * charged too, and recorded before the next attempt. Throws `NoReply` if the provider fails or a limit is reached.
  */
-export async function consult(run: Run, request: ModelRequest, asking: Asking): Promise<Consulted> {
+export async function consult(run: Run, request: ModelRequest, attempt: ConsultOptions): Promise<Consultation> {
   const { provider } = run;
-  const askedMs = run.now();
-  const { reply, isChant, spent } = await complete(run, { request, provider, ...asking });
+  const startedMs = run.now();
+  const { reply, isRepetitive, spent } = await complete(run, { request, provider, ...attempt });
   const usage = reply.usage ?? spent ?? estimateUsage(request, reply, provider);
   const cost = await charge(run, { provider, usage });
-  const about = { finish: reply.finish, provider: provider.name, usage, cost, latency_ms: run.now() - askedMs };
-  return { reply, isChant, about };
+  const about = { finish: reply.finish, provider: provider.name, usage, cost, latency_ms: run.now() - startedMs };
+  return { reply, isRepetitive, about };
 }
 
-interface CompleteRequest extends Asking {
+interface CompleteRequest extends ConsultOptions {
   readonly request: ModelRequest;
   readonly provider: ModelProvider;
 }
 
-interface Completed extends Pick<Consulted, "reply" | "isChant"> {
-  /** Of a reply that was stopped: what the provider says that it used. */
+interface Completion extends Pick<Consultation, "reply" | "isRepetitive"> {
+  /** Usage of a stopped reply, as reported by the provider. */
   readonly spent?: SpentUsage;
 }
 
-async function complete(run: Run, { request, provider, ...asking }: CompleteRequest): Promise<Completed> {
+async function complete(run: Run, { request, provider, ...attempt }: CompleteRequest): Promise<Completion> {
   const { purpose = "round" } = request;
   const { onDelta, onRetry } = run.options;
-  const late = AbortSignal.timeout(Math.max(1, Math.min(run.meter.remainingMs, LONGEST_MS)));
-  const chanted = new AbortController();
-  const books = keepBooks(run, { provider, purpose, parent_id: asking.parent_id, isOver: chanted.signal });
-  let watch = new ChantWatch();
+  const late = AbortSignal.timeout(Math.max(1, Math.min(run.meter.remainingMs, MAX_TIMER_MS)));
+  const repeated = new AbortController();
+  const books = keepBooks(run, { provider, purpose, parent_id: attempt.parent_id, isOver: repeated.signal });
+  let watch = new RepetitionDetector();
   let said = "";
   try {
     run.signal.throwIfAborted();
     const reply = await provider.complete(request, {
-      signal: AbortSignal.any([run.signal, late, chanted.signal, books.signal]),
-      ...(asking.patience_ms === undefined ? {} : { patience_ms: asking.patience_ms }),
+      signal: AbortSignal.any([run.signal, late, repeated.signal, books.signal]),
+      ...(attempt.patience_ms === undefined ? {} : { patience_ms: attempt.patience_ms }),
       onSpent: books.onSpent,
       onRetry: (retry) => {
         books.beforeRetry();
-        watch = new ChantWatch(); // the reply of the failed attempt is dropped
+        watch = new RepetitionDetector(); // the reply of the failed attempt is discarded
         said = "";
         onRetry?.(retry);
       },
@@ -112,38 +112,38 @@ async function complete(run: Run, { request, provider, ...asking }: CompleteRequ
         if (purpose === "round") onDelta?.(delta);
         if (delta.kind !== "text") return;
         said += delta.text;
-        if (watch.push(delta.text)) chanted.abort();
+        if (watch.push(delta.text)) repeated.abort();
       },
     });
-    return { reply, isChant: chanted.signal.aborted }; // the end of it may have come with the chant
+    return { reply, isRepetitive: repeated.signal.aborted }; // the reply may end in the repetition
   } catch (error) {
     if (run.signal.aborted) throw new NoReply("Cancelled", error);
     if (books.limit !== undefined) throw books.limit;
     if (late.aborted) throw new NoReply("Timeout", error);
-    if (!chanted.signal.aborted) throw new NoReply("ModelFailed", error, { provider });
+    if (!repeated.signal.aborted) throw new NoReply("ModelFailed", error, { provider });
     const spent = books.spentAtLast === undefined ? {} : { spent: books.spentAtLast };
-    return { reply: { kind: "plain", text: said, finish: "stop" }, isChant: true, ...spent };
+    return { reply: { kind: "plain", text: said, finish: "stop" }, isRepetitive: true, ...spent };
   }
 }
 
 interface Books {
   readonly onSpent: NonNullable<CompleteOptions["onSpent"]>;
-  /** Throws if the cost so far, plus the failed attempt once more, would exceed a limit. */
+  /** Throws if the cost so far plus another such attempt would exceed a limit. */
   beforeRetry(): void;
-  /** Aborted when a limit is reached: the provider ends then, whatever it makes of what was thrown. */
+  /** Aborted when a limit is reached, so that the provider stops even if it swallows the error. */
   readonly signal: AbortSignal;
   readonly limit: NoReply | undefined;
-  /** Of an attempt that was stopped on purpose: it is booked with what came of it. */
+  /** Usage of an attempt that was stopped on purpose: it is booked with its reply. */
   readonly spentAtLast: SpentUsage | undefined;
 }
 
 interface BooksOptions extends Pick<CompleteRequest, "provider" | "parent_id"> {
   readonly purpose: NonNullable<ModelRequest["purpose"]>;
-  /** Aborted: usage reported from now on belongs to the reply. */
+  /** Once aborted, reported usage belongs to the reply. */
   readonly isOver: AbortSignal;
 }
 
-/** Books attempts that failed, and ends the asking when a limit is reached. */
+/** Books failed attempts, and stops the request when a limit is reached. */
 function keepBooks(run: Run, { provider, parent_id, purpose, isOver }: BooksOptions): Books {
   const over = new AbortController();
   let limit: NoReply | undefined;
@@ -176,7 +176,7 @@ function keepBooks(run: Run, { provider, parent_id, purpose, isOver }: BooksOpti
   };
 }
 
-/** Limits and quotas have to hold where a provider says nothing: then what it must have been is counted. */
+/** Limits and quotas must hold even if a provider reports no usage, so it is estimated. */
 function estimateUsage(request: ModelRequest, reply: ModelReply, { protocol = "plain" }: ModelProvider): SpentUsage {
   const calls = reply.kind === "native" ? estimateTokens(JSON.stringify(reply.calls)) : 0;
   return {

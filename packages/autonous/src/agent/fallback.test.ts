@@ -6,13 +6,13 @@ import { makeWorld, openJournal, startRuntime } from "../../../../test/support/a
 import type { Death, World } from "../../../../test/support/agent-world.ts";
 import { startFakeModel } from "../../../../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../../../../tools/fake-model/server.ts";
-import { createAiSdkProvider } from "../model/ai-sdk.ts";
-import type { AiSdkOptions } from "../model/ai-sdk.ts";
+import { createAiSdkProvider } from "../model/ai-sdk-provider.ts";
+import type { AiSdkOptions } from "../model/ai-sdk-provider.ts";
 import { CircuitBreaker } from "../model/failures/circuit-breaker.ts";
 import type { ModelProvider, ModelReply } from "../model/provider.ts";
 import { RETRY } from "../model/failures/retry.ts";
 import { runAgent } from "./loop.ts";
-import type { AgentOptions, AgentOutcome } from "./run.ts";
+import type { AgentOptions, AgentOutcome } from "./agent-run.ts";
 import { compactHistory } from "./window/summary.ts";
 
 /** Two attempts, at once one after the other. */
@@ -100,7 +100,7 @@ for (const { title, reason, ...answer } of FAILURES) {
   });
 }
 
-test("a server that is not there is followed by the next one, at once when its breaker is open", async () => {
+test("if a server is unreachable the next model is asked, at once if its breaker is open", async () => {
   const up = await fake({ script: { rounds: [{ text: "done" }], repeat: true } });
   const breaker = new CircuitBreaker("a", { threshold: 2, cooldown_ms: 60_000, longest_ms: 60_000, clock: Date.now });
   const models = [ask("test:a", "http://127.0.0.1:1/v1", { breaker }), ask("test:b", `${up.url}/compatible/v1`)];
@@ -112,7 +112,7 @@ test("a server that is not there is followed by the next one, at once when its b
   ]);
 });
 
-test("a run stays with the model that works; where that fails too the list goes round once", async () => {
+test("a run stays with the model that works; if that fails too, the list is tried once around", async () => {
   const calls = (mark: string) => ({ calls: [{ name: "look", arguments: { mark } }] });
   const [one, two, three] = await Promise.all([
     fake({ script: { rounds: [calls("1"), calls("2")] } }), // then it has nothing more to say, and refuses
@@ -149,7 +149,7 @@ test("a run stays with the model that works; where that fails too the list goes 
   expect(answered).toEqual(["test:a", "test:a", "test:b", "test:b", "test:a"]);
 });
 
-test("where none of them answers the run fails with what each said, and with a reason that a later try may help", async () => {
+test("if no model answers, the run fails with the message of each and a retryable reason if there is one", async () => {
   const [a, b] = await Promise.all([
     refuse({ status: 503, body: error("down for maintenance") }),
     refuse({ status: 402, body: error("no credit") }),
@@ -163,7 +163,7 @@ test("where none of them answers the run fails with what each said, and with a r
   expect(switches(world)).toHaveLength(1);
 });
 
-test("the history of one protocol is told in the other's, with its own instructions", async () => {
+test("after a switch of protocol the history is sent in the new protocol, with its instructions", async () => {
   const native = await fake({
     script: { rounds: [{ reasoning: "Hm.", text: "I look.", calls: [{ name: "look", arguments: { mark: "1" } }] }] },
     faults: [{ kind: "unavailable", round: 2, times: "always" }],
@@ -213,7 +213,7 @@ test("a model without a price is not asked while the cost is limited", async () 
   expect(outcome.error?.message).toMatch(/"test:b": skipped, since it has no price/);
 });
 
-test("each model is paid by its own price", async () => {
+test("each model is charged at its own price", async () => {
   const usage = { input_tokens: 100, output_tokens: 0 };
   const [one, two] = await Promise.all([
     fake({
@@ -274,7 +274,7 @@ test("killed after each event, a run resumes with the model that was in use", as
   }
 });
 
-test("an attempt after one that failed begins with the first model again", async () => {
+test("a new attempt after a failed one starts with the first model again", async () => {
   const world = await makeWorld();
   const runtime = await startRuntime(world);
   const down: ModelProvider = { name: "test:a", complete: () => Promise.reject(new Error("down")) };
@@ -299,7 +299,7 @@ test("an attempt after one that failed begins with the first model again", async
   expect(asked[0]).toBe("a 1");
 });
 
-test("a summary that a person asks for is written by the next model where one is down", async () => {
+test("a requested summary is written by the next model if one is down", async () => {
   const world = await makeWorld();
   const runtime = await startRuntime(world);
   const down = await refuse({ status: 402, body: error("no credit") });
@@ -319,7 +319,7 @@ test("a summary that a person asks for is written by the next model where one is
   expect(switches(world)).toMatchObject([{ from: "test:a", to: "test:b" }]);
 });
 
-test("a model that took over for a summary and then fails is asked once, and is the one that is blamed", async () => {
+test("a model that took over for a summary and then fails is asked once, and is named in the error", async () => {
   const asked: string[] = [];
   const model = (name: string, answer: (purpose: string) => ModelReply): ModelProvider => ({
     name,
@@ -353,7 +353,7 @@ test("a model that took over for a summary and then fails is asked once, and is 
   ]);
 });
 
-test("the next model's server gets neither the key nor the reasoning of the one before", async () => {
+test("the next model's server gets neither the key nor the reasoning of the previous one", async () => {
   const keys = { first: "sk-test-first-Zx81kQmPw02Lr5Vt", next: "sk-test-next-Hd73nBcWy64Kp1Sf" };
   const [first, next] = await Promise.all([
     startFakeModel({

@@ -1,13 +1,13 @@
 import type { RuntimeEvent } from "@autonous/runtime";
-import { failureReason, REASONS } from "../model/failures/failure.ts";
-import type { FailureReason } from "../model/failures/failure.ts";
+import { failureReason, REASONS } from "../model/failures/model-failure.ts";
+import type { FailureReason } from "../model/failures/model-failure.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import { NoReply } from "./consult.ts";
-import type { Asking } from "./consult.ts";
+import type { ConsultOptions } from "./consult.ts";
 import type { ReachedLimit } from "./usage/limits.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 
-/** How long a model is retried where there is another one: it may be down for an hour, or ask for a wait of one. */
+/** How long a model is retried if there is a fallback: it may be down, or request a wait, for an hour. */
 const PATIENCE_MS = 60_000;
 
 interface FailedModel {
@@ -17,13 +17,13 @@ interface FailedModel {
 }
 
 /**
- * Asks the model in use, and where it is down or out of credit the next of the list, each at most once. The run stays
- * with the one that answers. Each switch is on record before the next model is asked. Throws `NoReply`.
+ * Asks the model in use; if it is down or out of credit, asks the next one of the list, each at most once. The run
+ * continues with the model that replied. Each switch is recorded before the next model is asked. Throws `NoReply`.
  */
 export async function withFallback<T>(
   run: Run,
   parent_id: string | null,
-  ask: (asking: Asking) => Promise<T>,
+  ask: (attempt: ConsultOptions) => Promise<T>,
 ): Promise<T> {
   const failed: FailedModel[] = [];
   const untried = new Set(run.models.filter((each) => run.meter.canPay(each)));
@@ -33,7 +33,7 @@ export async function withFallback<T>(
     try {
       return await ask({ parent_id, ...(untried.size === 0 ? {} : { patience_ms: PATIENCE_MS }) });
     } catch (error) {
-      // Asking for a summary first may have switched to another model, which is the one that failed.
+      // A request for a summary may have switched to another model before that one failed.
       const failure = error instanceof NoReply ? failureOf(error.provider ?? provider, error) : undefined;
       if (failure === undefined) throw error;
       untried.delete(failure.provider);
@@ -51,14 +51,14 @@ function codeOf({ code }: ReachedLimit): NoReply["code"] {
   return code === "Timeout" ? code : "LimitReached";
 }
 
-/** Undefined where another model is not to be asked. */
+/** Undefined: no other model should be asked. */
 function failureOf(provider: ModelProvider, error: NoReply): FailedModel | undefined {
   if (error.code !== "ModelFailed") return undefined;
   const reason = failureReason(error.cause);
   return reason !== undefined && !REASONS[reason].fall_back ? undefined : { provider, error, reason };
 }
 
-/** The next one in the list after the model in use; after the last one comes the first. */
+/** The next model of the list after the one in use, cyclically. */
 function nextOf({ models, provider }: Run, untried: ReadonlySet<ModelProvider>): ModelProvider | undefined {
   const at = models.indexOf(provider);
   return [...models.slice(at), ...models.slice(0, at)].find((each) => untried.has(each));
@@ -72,7 +72,7 @@ interface Switch {
 
 async function switchModel(run: Run, { parent_id, failure, next }: Switch): Promise<void> {
   const { provider, reason, error } = failure;
-  if (run.provider !== provider) return; // another call of the round met the same failure and has switched
+  if (run.provider !== provider) return; // another call of the round had the same failure and has switched already
   const why = { ...(reason === undefined ? {} : { reason }), message: run.redact(error.message) };
   await run.write({ type: "model.switched", parent_id, payload: { from: provider.name, to: next.name, ...why } });
   run.provider = next;
@@ -84,18 +84,18 @@ export function recallSwitch(run: Run, { payload }: RuntimeEvent): void {
   if (next !== undefined) run.provider = next;
 }
 
-/** All of them, as one failure: of a kind that a later try may help with, where one of them is. */
+/** All failures as one, retryable if one of them is. */
 function summarise(failed: readonly FailedModel[], run: Run): NoReply {
   const [only] = failed;
   const unpaid = run.models.filter((each) => !run.meter.canPay(each)).map(({ name }) => name);
   if (only !== undefined && failed.length + unpaid.length === 1) return only.error;
   const passing = failed.find(({ reason }) => reason === undefined || REASONS[reason].retry);
   const { error } = passing ?? failed.find(({ reason }) => reason === "breaker_open") ?? failed.at(-1) ?? {};
-  const told = [
+  const problems = [
     ...failed.map(({ provider, error: { message } }) => `"${provider.name}": ${message}`),
     ...unpaid.map((name) => `"${name}": skipped, since it has no price and the cost is limited`),
   ];
   return new NoReply("ModelFailed", error?.cause, {
-    all: `None of the ${told.length} models answered. ${told.join("; ")}`,
+    all: `None of the ${problems.length} models answered. ${problems.join("; ")}`,
   });
 }

@@ -20,7 +20,7 @@ function held(): ModelProvider & { readonly open: (() => void)[]; readonly faili
 const signal = new AbortController().signal;
 const settle = (): Promise<void> => new Promise(setImmediate);
 
-test("no more requests are under way than are allowed, and the others follow in order", async () => {
+test("at most the allowed number of requests run in parallel, and the others follow in order", async () => {
   const inner = held();
   const provider = limitInFlight(inner, 2);
   const asked = [1, 2, 3, 4].map(() => provider.complete(REQUEST, { signal }));
@@ -38,7 +38,7 @@ test("no more requests are under way than are allowed, and the others follow in 
   await Promise.all([asked[2], asked[3]]);
 });
 
-test("one that is given up while it waits takes nobody's place", async () => {
+test("a request that is aborted while it waits takes no slot", async () => {
   const inner = held();
   const provider = limitInFlight(inner, 1);
   const first = provider.complete(REQUEST, { signal });
@@ -55,7 +55,7 @@ test("one that is given up while it waits takes nobody's place", async () => {
   await third;
 });
 
-test("a model to fall back to has a limit of its own", async () => {
+test("a fallback model has a limit of its own", async () => {
   const [inner, other] = [held(), held()];
   const provider = limitInFlight({ ...inner, fallbacks: [other] }, 1);
   const [fallback = provider] = provider.fallbacks ?? [];

@@ -1,26 +1,29 @@
 import type { ModelProvider } from "../model/provider.ts";
 
-/** The same provider, asked at most this many things at once; the rest wait in the order in which they came. So are its fallbacks, each. */
-export function limitInFlight(provider: ModelProvider, most: number): ModelProvider {
+/**
+ * The same provider with at most `limit` parallel requests; the others wait in order. Each of its fallbacks has its
+ * own limit.
+ */
+export function limitInFlight(provider: ModelProvider, limit: number): ModelProvider {
   let inFlight = 0;
   const waiting: (() => void)[] = [];
 
   async function enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (inFlight < most) {
+    if (inFlight < limit) {
       inFlight += 1;
       return;
     }
     await new Promise<void>((resolve, reject) => {
-      const goOn = (): void => {
+      const proceed = (): void => {
         signal.removeEventListener("abort", giveUp);
-        resolve(); // the place is handed on: the count stays
+        resolve(); // the slot passes to this request, so the count stays
       };
       const giveUp = (): void => {
-        waiting.splice(waiting.indexOf(goOn), 1);
+        waiting.splice(waiting.indexOf(proceed), 1);
         reject(signal.reason as Error);
       };
-      waiting.push(goOn);
+      waiting.push(proceed);
       signal.addEventListener("abort", giveUp, { once: true });
     });
   }
@@ -34,7 +37,7 @@ export function limitInFlight(provider: ModelProvider, most: number): ModelProvi
   const { fallbacks } = provider;
   return {
     ...provider,
-    ...(fallbacks === undefined ? {} : { fallbacks: fallbacks.map((each) => limitInFlight(each, most)) }),
+    ...(fallbacks === undefined ? {} : { fallbacks: fallbacks.map((each) => limitInFlight(each, limit)) }),
     complete: async (request, options) => {
       await enter(options.signal);
       try {

@@ -5,38 +5,38 @@ import { withQuotations } from "../model/prompt/quoted.ts";
 import { noteLines } from "./note-text.ts";
 import { skillLines } from "./skill-index.ts";
 
-/** What a workspace and a person bring to every task. Text for the model, and nothing that configures anything. */
+/** Context of the workspace and the user for every task. Text for the model; it configures nothing. */
 export interface ProjectContext {
-  /** `AGENTS.md` and the like: what was read, and what was found and skipped. */
+  /** `AGENTS.md` and similar files: those that were read, and those that were found but skipped. */
   readonly notes?: ProjectNotes;
-  /** One note of the workspace, from a host that reads it itself. */
+  /** A single note, provided by a host that reads it itself. */
   readonly instructions?: string;
   /** Its name. Default: `AGENTS.md`. */
   readonly instructions_file?: string;
   readonly surroundings?: Surroundings;
   /** The skill that the user named for the task. */
   readonly skill?: string;
-  /** Skills that a person trusts. */
+  /** Skills that the user trusts. */
   readonly skills?: readonly { readonly name: string; readonly description: string }[];
 }
 
-/** Where and when a run began. It is recorded with the start, so that every request of the run says the same. */
+/** Where and when the run started. Recorded with the start, so that every request of the run contains the same text. */
 interface Surroundings {
-  /** In the time of the machine: `2026-01-31`. */
+  /** Local date: `2026-01-31`. */
   readonly date: string;
   /** `Linux 6.1.0, x64`. */
   readonly system: string;
-  /** What the workspace looked like. */
+  /** Survey of the workspace. */
   readonly workspace: WorkspaceSurvey;
 }
 
-interface Instructed {
+interface InstructionParts {
   readonly protocol: NonNullable<ModelProvider["protocol"]>;
   readonly tools: readonly ModelTool[];
-  /** Names of tools that have to be looked for. */
+  /** Names of tools that must be searched for first. */
   readonly deferred: readonly string[];
   readonly project: ProjectContext;
-  /** How much of the notes fits; the rest is cut. Default: all of them. */
+  /** Byte limit for the notes; the rest is truncated. Default: unlimited. */
   readonly notes_bytes?: number | undefined;
 }
 
@@ -56,8 +56,8 @@ const PLAIN = [
 ];
 const NATIVE = ["Put independent calls into one reply. When the task is done, answer without a call."];
 
-/** The system text: short, for it is sent with every request. */
-export function writeInstructions({ protocol, tools, deferred, project, notes_bytes }: Instructed): string {
+/** The system text. Short, because it is sent with every request. */
+export function writeInstructions({ protocol, tools, deferred, project, notes_bytes }: InstructionParts): string {
   return [
     TASK,
     ...(protocol === "native" ? NATIVE : PLAIN),
@@ -72,19 +72,19 @@ export function writeInstructions({ protocol, tools, deferred, project, notes_by
   ].join("\n");
 }
 
-/** Longer lists are for the search. */
-const MOST_NAMED = 40;
+/** More names than this are left to the search. */
+const MAX_NAMED = 40;
 
 function deferredLines(names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return [`More tools (look them up with tool_search before use): ${names.slice(0, MOST_NAMED).join(", ")}${more}.`];
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return [`More tools (look them up with tool_search before use): ${names.slice(0, MAX_NAMED).join(", ")}${more}.`];
 }
 
-/** Longer lists of names are for ls. */
-const MOST_CHARACTERS = 500;
+/** Longer listings are left to ls. */
+const MAX_CHARACTERS = 500;
 
-/** What others named and wrote is quoted: no name and no README becomes a task. */
+/** Names and text written by others are quoted, so that no file name or README can act as a task. */
 function surroundingLines({ surroundings }: ProjectContext): readonly string[] {
   if (surroundings === undefined) return [];
   const { date, system, workspace } = surroundings;
@@ -107,7 +107,7 @@ function gitWords({ branch, dirty }: GitState): string {
 function entryWords(entries: readonly string[], more: number): string {
   if (entries.length === 0) return "nothing";
   const shown: string[] = [];
-  let left = MOST_CHARACTERS;
+  let left = MAX_CHARACTERS;
   for (const entry of entries.map(oneLine)) {
     left -= entry.length + 2;
     if (left < 0) break;
@@ -118,7 +118,7 @@ function entryWords(entries: readonly string[], more: number): string {
 }
 
 function oneLine(text: string): string {
-  return makeVisible(text).slice(0, MOST_CHARACTERS);
+  return makeVisible(text).slice(0, MAX_CHARACTERS);
 }
 
 function toolLines(tools: readonly ModelTool[]): readonly string[] {
@@ -129,13 +129,13 @@ function toolLines(tools: readonly ModelTool[]): readonly string[] {
   ];
 }
 
-/** What the model is told after a reply that could not be used. */
-export function writeCorrection(message: string, protocol: Instructed["protocol"]): string {
+/** Sent to the model after an invalid reply. */
+export function writeCorrection(message: string, protocol: InstructionParts["protocol"]): string {
   const next = protocol === "native" ? "Reply again." : "Reply again with exactly one JSON object.";
   return `${message}. Nothing was run. ${next}`;
 }
 
-/** What the model is told once, before a run that does not get on is stopped. */
+/** Sent to the model once, before a run without progress is stopped. */
 export function writeNoProgress(what: string): string {
   return `No progress: ${what}. Try other arguments or another tool, or give the final answer and say what blocks you. Otherwise the run will be stopped.`;
 }

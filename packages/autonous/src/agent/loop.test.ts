@@ -11,7 +11,7 @@ import { createDirectProvider } from "../model/scripted/direct.ts";
 import type { ModelProvider, ModelRequest } from "../model/provider.ts";
 import { loadScriptProvider } from "../model/scripted/script.ts";
 import { runAgent } from "./loop.ts";
-import type { AgentOptions, AgentOutcome } from "./run.ts";
+import type { AgentOptions, AgentOutcome } from "./agent-run.ts";
 
 type Step = Record<string, unknown>;
 
@@ -33,16 +33,16 @@ function final(answer: string): Step {
 }
 
 /** How it ended, without all that was said and used on the way. */
-type Ended = Omit<AgentOutcome, "messages" | "window" | "usage" | "context">;
+type OutcomeSummary = Omit<AgentOutcome, "messages" | "window" | "usage" | "context">;
 
-function inShort(outcome: AgentOutcome): Ended {
+function inShort(outcome: AgentOutcome): OutcomeSummary {
   const { messages: _messages, window: _window, usage: _usage, context: _context, ...ended } = outcome;
   return ended;
 }
 
 const TASK = { text: "Do it", task_id: "task_1", parent_id: "evt_task", trace_id: "trace_1" };
 
-interface Started {
+interface RunSetup {
   readonly world?: World;
   readonly steps: readonly Step[];
   readonly options?: Partial<AgentOptions>;
@@ -52,7 +52,7 @@ async function run({
   steps,
   options,
   ...given
-}: Started): Promise<{ world: World; requests: ModelRequest[]; outcome: Ended }> {
+}: RunSetup): Promise<{ world: World; requests: ModelRequest[]; outcome: OutcomeSummary }> {
   const world = given.world ?? (await makeWorld());
   const provider = await scripted(world, steps);
   const runtime = await startRuntime(world);
@@ -124,7 +124,7 @@ test("a scripted task goes through calls to its answer, and the events form a tr
   expect(payloadsOf(world, "agent.completed")).toMatchObject([{ answer: "There is one file", turns: 3, calls: 3 }]);
 });
 
-test("the calls on record carry the ids that the reply's event gave them, each under its turn", async () => {
+test("recorded calls have the ids of the reply's event, each under its turn", async () => {
   const { world } = await run({ steps: [calls(["look", { mark: "a" }], ["stamp", { mark: "b" }]), final("ok")] });
   const [reply] = payloadsOf(world, "model.completed");
   const asked = (reply?.["calls"] ?? []) as { tool_call_id: string; name: string }[];
@@ -142,7 +142,7 @@ test("the model gets the task, its own replies and the results as text, and the 
   expect(requests[0]?.system).toMatch(/exactly one JSON object[^]*ls: List a folder[^]*"path"/);
   const names = requests[0]?.tools.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["read", "edit", "bash", "tool_search"]));
-  expect(requests[0]?.system).toMatch(/tool_search before use: .*stamp/);
+  expect(requests[0]?.system).toMatch(/tool_search before use\): .*stamp/);
   expect(requests[0]?.messages).toEqual([{ role: "user", text: "Do it" }]);
   const [, reply, first, second] = requests[1]?.messages ?? [];
   expect(reply).toEqual({ role: "assistant", text: JSON.stringify(steps[0]?.["reply"]) });
@@ -168,7 +168,7 @@ test("text beside calls is recorded as progress and is not the answer", async ()
   expect(payloadsOf(world, "model.completed")[0]).toMatchObject({ progress: "Looking now." });
 });
 
-test("one reply that cannot be used goes back as a correction and counts as a turn", async () => {
+test("an invalid reply is corrected once and counts as a turn", async () => {
   const { world, outcome, requests } = await run({ steps: [{ text: "Sure!" }, final("Now in JSON")] });
   expect(outcome).toEqual({ outcome: "completed", answer: "Now in JSON", turns: 2, calls: 0 });
   const [, reply, correction] = requests[1]?.messages ?? [];
@@ -177,7 +177,7 @@ test("one reply that cannot be used goes back as a correction and counts as a tu
   expect(payloadsOf(world, "model.completed")[0]).toMatchObject({ kind: "invalid", message: /no JSON object/ });
 });
 
-test("two replies in a row that cannot be used fail the run", async () => {
+test("two invalid replies in a row fail the run", async () => {
   const { world, outcome } = await run({ steps: [{ text: "Sure!" }, { text: "{}" }, final("too late")] });
   expect(outcome).toMatchObject({
     outcome: "failed",
@@ -189,12 +189,12 @@ test("two replies in a row that cannot be used fail the run", async () => {
   expectTree(world);
 });
 
-test("replies that cannot be used are forgiven when a good one lies between them", async () => {
+test("invalid replies with a valid one between them do not fail the run", async () => {
   const { outcome } = await run({ steps: [{ text: "x" }, calls(["look", { mark: "a" }]), { text: "y" }, final("ok")] });
   expect(outcome).toMatchObject({ outcome: "completed", turns: 4 });
 });
 
-test("the calls of a reply that was cut off by its length limit are never run", async () => {
+test("the calls of a truncated reply are never run", async () => {
   const whole = calls(["stamp", { mark: "a" }]);
   const { world, outcome } = await run({ steps: [{ fault: "length", ...whole }, final("shorter")] });
   expect(outcome).toMatchObject({ outcome: "completed", calls: 0 });
@@ -222,7 +222,7 @@ test("a run that reaches max_turns fails with the limit's name and what was done
   expectTree(world);
 });
 
-test("an answer in the last turn that is allowed counts", async () => {
+test("an answer in the last allowed turn counts", async () => {
   const { outcome } = await run({
     steps: [calls(["look", { mark: "a" }]), final("just in time")],
     options: { limits: { max_turns: 2 } },
@@ -230,7 +230,7 @@ test("an answer in the last turn that is allowed counts", async () => {
   expect(outcome.answer).toBe("just in time");
 });
 
-test("a limit that is no number lets nothing run", async () => {
+test("a limit that is not a number stops the run", async () => {
   const { outcome } = await run({ steps: [final("x")], options: { limits: { max_turns: Number.NaN } } });
   expect(outcome).toMatchObject({ outcome: "failed", turns: 0, error: { code: "LimitReached" } });
 });
@@ -249,7 +249,7 @@ test("a model that fails ends the run with its message", async () => {
   expectTree(world);
 });
 
-test("a run is cancelled while the model thinks", async () => {
+test("a run can be cancelled during a model request", async () => {
   const stop = new AbortController();
   const onState = async (): Promise<void> => void setImmediate(() => stop.abort());
   const { world, outcome } = await run({ steps: [{ fault: "hang" }], options: { signal: stop.signal, onState } });
@@ -258,7 +258,7 @@ test("a run is cancelled while the model thinks", async () => {
   expectTree(world);
 });
 
-test("a run is cancelled while a tool works, and no other turn begins", async () => {
+test("a run can be cancelled during a call, and no other turn starts", async () => {
   const world = await makeWorld();
   const stop = new AbortController();
   const runtime = await startRuntime(world);
@@ -287,13 +287,13 @@ test("a run is cancelled while a tool works, and no other turn begins", async ()
   expectTree(world);
 });
 
-test("a run that is cancelled before it begins asks no model", async () => {
+test("a run that is cancelled before it starts asks no model", async () => {
   const { outcome, requests } = await run({ steps: [final("x")], options: { signal: AbortSignal.abort() } });
   expect(outcome).toMatchObject({ outcome: "cancelled", turns: 0 });
   expect(requests).toEqual([]);
 });
 
-test("secrets run with the call and stand in no event, no message and no answer", async () => {
+test("secrets are passed to the call, but appear in no event, message or answer", async () => {
   const steps = [
     { text: `I know ${SECRET}: ${JSON.stringify(calls(["stamp", { mark: SECRET }])["reply"])}` },
     final(`It is ${SECRET}`),
@@ -305,7 +305,7 @@ test("secrets run with the call and stand in no event, no message and no answer"
   expect(payloadsOf(world, "model.completed")[0]).toMatchObject({ redacted: true, calls: [{ redacted: true }] });
 });
 
-test("the host is told when asking gives way to making calls and back, and not twice in a row", async () => {
+test("the host is notified of each switch between model rounds and tool rounds, never twice in a row", async () => {
   const states: string[] = [];
   const onState = async (state: string): Promise<void> => void states.push(state);
   await run({ steps: [{ text: "Hm." }, calls(["look", { mark: "a" }]), final("x")], options: { onState } });
@@ -322,7 +322,7 @@ test("two tasks without an id in one run are two tasks", async () => {
   expect(new Set(world.events.map(({ task_id }) => task_id)).size).toBe(2);
 });
 
-test("a record that cannot be written ends the run loudly", async () => {
+test("if the audit log cannot be written, the run throws", async () => {
   const world = await makeWorld();
   const journal = openJournal(world);
   const full = { ...journal, append: async () => Promise.reject(new Error("ENOSPC")) };
@@ -354,7 +354,7 @@ async function live({
   steps,
   death,
   keepsResults = true,
-}: Life): Promise<{ outcome: Ended | undefined; requests: ModelRequest[] }> {
+}: Life): Promise<{ outcome: OutcomeSummary | undefined; requests: ModelRequest[] }> {
   const journal = openJournal(world, death);
   const runtime = await startRuntime(world, journal);
   const provider = await scripted(world, steps);
@@ -367,7 +367,7 @@ async function live({
     ...(keepsResults ? { storedResult } : {}),
   });
   const outcome = await Promise.race([task, journal.died.then(() => undefined)]);
-  // What a dead worker had begun cannot be taken back: a tool that is under way may still take effect.
+  // A dead worker's running tool may still take effect.
   if (outcome === undefined) await new Promise(setImmediate);
   return { outcome: outcome && inShort(outcome), requests: provider.requests };
 }
@@ -403,7 +403,7 @@ function expectNothingTwice(world: World): void {
 
 const TOTAL_EVENTS = 35;
 
-test("the task that is killed below has as many events as the deaths go through", async () => {
+test("the task that is killed below has an event for each kill", async () => {
   const world = await makeWorld();
   const { outcome } = await live({ world, steps: EVENTFUL });
   expect(outcome).toEqual({ outcome: "completed", answer: "All of it is done", turns: 4, calls: 8 });
@@ -414,7 +414,7 @@ test("the task that is killed below has as many events as the deaths go through"
 
 for (const when of ["before", "after"] as const) {
   for (let event = 1; event <= TOTAL_EVENTS; event++) {
-    test(`killed ${when} event ${event} is recorded, the task is taken up again and ends as it would have`, async () => {
+    test(`killed ${when} event ${event} is recorded, the task resumes and ends as it would have`, async () => {
       const world = await makeWorld();
       const first = await live({ world, steps: EVENTFUL, death: { event, when } });
       expect(first.outcome).toBeUndefined();
@@ -432,10 +432,10 @@ for (const when of ["before", "after"] as const) {
   }
 }
 
-test("killed over and over, at each event, the task still ends, and nothing took effect twice", async () => {
+test("killed repeatedly, at each event, the task still ends, and nothing takes effect twice", async () => {
   for (const when of ["before", "after"] as const) {
     const world = await makeWorld();
-    let outcome: Ended | undefined;
+    let outcome: OutcomeSummary | undefined;
     for (let lives = 0; outcome === undefined && lives < 200; lives++) {
       const event = world.events.length + (when === "before" ? 2 : 1);
       ({ outcome } = await live({ world, steps: EVENTFUL, death: { event, when }, keepsResults: false }));
@@ -448,7 +448,7 @@ test("killed over and over, at each event, the task still ends, and nothing took
   }
 });
 
-test("a model that is asked after a crash sees what it would have seen without it", async () => {
+test("after a crash the model gets the same request as without it", async () => {
   const spoken = (requests: readonly ModelRequest[]): unknown =>
     requests.at(-1)?.messages.map(({ role, text }) => [role, text]);
   const steps = [
@@ -477,7 +477,7 @@ async function killedWhileRunning(
   return { world, message: requests[0]?.messages.at(-1)?.text ?? "", requests };
 }
 
-test("a call that was running and may be run again is run again, under its old id", async () => {
+test("an interrupted idempotent call runs again under its old id", async () => {
   const { world, message } = await killedWhileRunning("look", "a");
   expect(world.effects.get("look a")).toBe(2);
   expect(message).toBe("ok\nlook a done");
@@ -485,7 +485,7 @@ test("a call that was running and may be run again is run again, under its old i
   expect(started).toEqual([started[0], started[0]]);
 });
 
-test("a call that was running and may not be run again is answered Interrupted, on record", async () => {
+test("an interrupted call that is not idempotent gets Interrupted, and this is recorded", async () => {
   const { world, message } = await killedWhileRunning("stamp", "a");
   expect(world.effects.get("stamp a")).toBe(1);
   expect(message).toMatch(/^failed: Interrupted: "stamp" was running[^]*not known\nHint: /);
@@ -505,14 +505,14 @@ test("a call that was running and may not be run again is answered Interrupted, 
   expectTree(world);
 });
 
-test("a call whose arguments held a secret is not run from the record, though it may be run again", async () => {
+test("an idempotent call with a secret in its arguments is not run from the audit log", async () => {
   const { world, message } = await killedWhileRunning("look", SECRET);
   expect([...world.effects]).toEqual([[`look ${SECRET}`, 1]]);
   expect(message).toMatch(/Interrupted[^]*contained a secret/);
   expect(payloadsOf(world, "tool_call.failed")[0]).toMatchObject({ redacted: true });
 });
 
-test("a call with a secret that had not begun is not run from the record either", async () => {
+test("a call with a secret that had not started is not run from the audit log either", async () => {
   const world = await makeWorld();
   const steps = [calls(["stamp", { mark: SECRET }], ["stamp", { mark: "b" }]), final("x")];
   await live({ world, steps, death: { event: 3, when: "after" } });
@@ -521,7 +521,7 @@ test("a call with a secret that had not begun is not run from the record either"
   expect(requests[0]?.messages.at(-2)?.text).toMatch(/Interrupted[^]*had not run yet/);
 });
 
-test("without stored results the model is told how a call ended, and that its output was not kept", async () => {
+test("without stored results the model learns how a call ended, and that its output was not stored", async () => {
   const world = await makeWorld();
   const steps = [calls(["stamp", { mark: "a" }], ["ls", { path: "nowhere" }]), final("x")];
   await live({ world, steps, death: { event: 8, when: "before" } });
@@ -538,7 +538,7 @@ const STOPPED_AFTER_A_CRASH = [
 ] as const;
 
 for (const { title, options, code } of STOPPED_AFTER_A_CRASH) {
-  test(`after a crash the turn that had begun is gone through with before ${title} stops the run`, async () => {
+  test(`after a crash the started turn is finished before ${title} stops the run`, async () => {
     const world = await makeWorld();
     const steps = [calls(["look", { mark: "a" }]), calls(["look", { mark: "b" }]), final("x")];
     await live({ world, steps, death: { event: 8, when: "after" } }); // the second reply is on record, its call is not
@@ -549,7 +549,7 @@ for (const { title, options, code } of STOPPED_AFTER_A_CRASH) {
   });
 }
 
-test("a task that has ended gives what it came to, and nothing is done again", async () => {
+test("a task that has ended returns its recorded outcome, and nothing runs again", async () => {
   for (const steps of [
     [calls(["stamp", { mark: "a" }]), final("x")],
     [{ text: "?" }, { text: "?" }],
@@ -564,7 +564,7 @@ test("a task that has ended gives what it came to, and nothing is done again", a
   }
 });
 
-test("a retry after a failure goes on from what was found out, as an attempt of its own", async () => {
+test("a retry after a failure continues with the earlier results, as an attempt of its own", async () => {
   const world = await makeWorld();
   const steps = [calls(["stamp", { mark: "a" }]), { fault: "error", message: "overloaded" }, final("At last")];
   expect((await live({ world, steps })).outcome).toMatchObject({ outcome: "failed", error: { code: "ModelFailed" } });
@@ -591,13 +591,13 @@ test("a retry after a failure goes on from what was found out, as an attempt of 
   expect(countBy(types(world))).toMatchObject({ "agent.started": 2, "agent.failed": 1, "agent.completed": 1 });
 });
 
-test("on a real file: cut after any event, with half of the next one behind it, the task goes on", async () => {
+test("on a real file, truncated after any event and half of the next one, the task resumes", async () => {
   const world = await makeWorld();
   const options = { roots: [join(world.folder, "workspace")], state_dir: join(world.folder, "state"), run_id: "run_1" };
   const steps = [calls(["ls", { path: "src" }]), { text: "Hm." }, final("a.txt is there")];
   const provider = await scripted(world, steps);
   const file = join(world.folder, "state", "runs", "run_1", "events.jsonl");
-  const attempt = async (): Promise<Ended> => {
+  const attempt = async (): Promise<OutcomeSummary> => {
     const runtime = await createRuntime(options);
     const outcome = await runAgent({ runtime, provider, task: TASK, limits: { max_turns: 5 } });
     await runtime.close();

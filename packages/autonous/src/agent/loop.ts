@@ -2,22 +2,22 @@ import { isParked, toolsFoundBy } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import { problemOfReply } from "../model/failures/reply-words.ts";
 import { resultText } from "../model/prompt/result-text.ts";
-import type { AskedCall } from "./replies/asked-calls.ts";
-import { settleCalls } from "./calls.ts";
-import { CONTINUE, cutAnswer, joinPieces, MOST_CONTINUED, withPieces } from "./replies/answer-pieces.ts";
+import type { RequestedCall } from "./replies/requested-calls.ts";
+import { settleCalls } from "./settle-calls.ts";
+import { CONTINUE, cutAnswer, joinPieces, MAX_CONTINUATIONS, withPieces } from "./replies/answer-pieces.ts";
 import { writeCorrection, writeNoProgress } from "./instructions.ts";
 import { recallBilled } from "./usage/bookings.ts";
 import { askModel, recallRound } from "./model-round.ts";
 import { describeCycle } from "./no-progress.ts";
 import type { Cycle } from "./no-progress.ts";
-import { doneSoFar, finish, recordedOutcome } from "./outcome.ts";
+import { progressText, finish, recordedOutcome } from "./outcome.ts";
 import type { End } from "./outcome.ts";
 import type { Round } from "./replies/reply.ts";
-import { openRun } from "./run.ts";
-import type { AgentOptions, AgentOutcome, Run } from "./run.ts";
+import { openRun } from "./agent-run.ts";
+import type { AgentOptions, AgentOutcome, Run } from "./agent-run.ts";
 
 interface Turn {
-  /** Of its start. */
+  /** `event_id` of its start. */
   readonly event_id: string;
   readonly round: Round;
   /** The model was asked before a crash, or by an earlier attempt. */
@@ -25,9 +25,9 @@ interface Turn {
 }
 
 /**
- * Does a task: asks the model, makes its calls, and again, until there is an answer or a reason to stop. A task that the
- * run's journal knows already goes on from its last recorded step; one that has ended there gives what it came to.
- * Throws only when the journal, or a function of the host, does.
+ * Runs a task: asks the model, runs its calls, and repeats until there is an answer or a reason to stop. A task that
+ * the run's journal knows resumes after its last recorded step; if it has ended, its recorded outcome is returned.
+ * Throws only if the journal or a function of the host does.
  */
 export async function runAgent(options: AgentOptions): Promise<AgentOutcome> {
   const run = await openRun(options);
@@ -52,7 +52,7 @@ async function startAgent(run: Run): Promise<string> {
   return await run.write({ type: "agent.started", parent_id: task.parent_id ?? null, payload });
 }
 
-/** An attempt after one that failed goes on from what that one found out; its limits are counted anew. */
+/** A new attempt after a failed one starts with its results; the limits are reset. */
 async function recallEarlier(run: Run): Promise<void> {
   for (const turn of run.record.earlier) {
     const round = recallRound(run, turn);
@@ -67,12 +67,12 @@ async function recallEarlier(run: Run): Promise<void> {
   run.isWarned = false;
 }
 
-/** A turn that has begun is gone through with; another one is not begun without asking. */
+/** A turn that has started is finished; limits are checked before a new one. */
 function reasonToStop(run: Run): End | undefined {
   if (run.turns < run.record.turns.length) return undefined;
   if (run.signal.aborted) return { code: "Cancelled", message: `The run was cancelled after ${run.turns} turns` };
   const reached = run.meter.reached(run.turns, run.provider);
-  return reached && { code: reached.code, message: `${reached.message}. ${doneSoFar(run)}` };
+  return reached && { code: reached.code, message: `${reached.message}. ${progressText(run)}` };
 }
 
 async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
@@ -89,37 +89,37 @@ async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
   return end;
 }
 
-/** Does what the model said. */
+/** Processes the reply of a round. */
 async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promise<End | undefined> {
   run.rounds += 1;
-  if (round.kind === "failed") return failedBy(run, round);
+  if (round.kind === "failed") return endOfFailure(run, round);
   if (round.said !== undefined) run.messages.push(round.said);
   if (round.kind === "invalid") return correct(run, round);
   run.invalidInARow = 0;
-  if (round.kind === "cut") return goOn(run, round.answer);
+  if (round.kind === "cut") return continueAnswer(run, round.answer);
   const pieces = run.pieces.splice(0);
   if (round.kind === "final") {
     const isWhole = pieces.length === 0;
     return { answer: isWhole ? round.answer : run.redact(joinPieces([...pieces, round.answer])).trim() };
   }
   const settled = await settleCalls(run, { calls: round.calls, parent_id: event_id, isFromRecord });
-  if (settled.some(({ result }) => isParked(result))) return "parked"; // what has ended is on record
+  if (settled.some(({ result }) => isParked(result))) return "parked"; // completed calls are recorded
   let cycle: Cycle | undefined;
   for (const { call, result } of settled) cycle = takeResult(run, call, result) ?? cycle;
   return cycle && warn(run, describeCycle(cycle));
 }
 
-function failedBy(run: Run, { code, message, reason }: Extract<Round, { readonly kind: "failed" }>): End {
+function endOfFailure(run: Run, { code, message, reason }: Extract<Round, { readonly kind: "failed" }>): End {
   const why = reason === undefined ? {} : { reason };
   return {
     code,
-    message: code === "Timeout" || code === "LimitReached" ? `${message}. ${doneSoFar(run)}` : message,
+    message: code === "Timeout" || code === "LimitReached" ? `${message}. ${progressText(run)}` : message,
     ...why,
   };
 }
 
-/** Tells the model what its call gave. Gives the cycle that the call closes, where it does. */
-function takeResult(run: Run, call: AskedCall, result: ToolCallResult): Cycle | undefined {
+/** Adds the result to the messages. Returns the cycle that the call completes, if any. */
+function takeResult(run: Run, call: RequestedCall, result: ToolCallResult): Cycle | undefined {
   const name = run.redact(call.name);
   run.messages.push({ role: "tool", tool_call_id: call.tool_call_id, name, text: resultText(result), result });
   run.done.push(`${name} ${result.error === null ? "ok" : `failed (${result.error.code})`}`);
@@ -128,7 +128,7 @@ function takeResult(run: Run, call: AskedCall, result: ToolCallResult): Cycle | 
   return run.watch.note({ name: call.name, arguments: call.arguments, result });
 }
 
-/** The model may mend its reply once; a second one in a row that cannot be used ends the run (spec 1, Model replies). */
+/** The model may correct an invalid reply once; a second invalid one in a row ends the run (spec 1, Model replies). */
 function correct(run: Run, { message, advice }: Extract<Round, { readonly kind: "invalid" }>): End | undefined {
   run.invalidInARow += 1;
   run.messages.push({ role: "user", text: writeCorrection(message, run.provider.protocol ?? "plain") });
@@ -138,17 +138,17 @@ function correct(run: Run, { message, advice }: Extract<Round, { readonly kind: 
   return { code: "InvalidReply", message: `The model's reply could not be used, twice in a row: ${why}. ${next}` };
 }
 
-/** An answer that was cut off is continued, a few times; then it is shown as far as it goes. */
-function goOn(run: Run, piece: string): End | undefined {
+/** A truncated answer is continued a few times, then returned as far as it goes. */
+function continueAnswer(run: Run, piece: string): End | undefined {
   run.pieces.push(piece);
-  if (run.pieces.length > MOST_CONTINUED) return cutAnswer(run);
+  if (run.pieces.length > MAX_CONTINUATIONS) return cutAnswer(run);
   run.messages.push({ role: "user", text: CONTINUE });
   return undefined;
 }
 
-/** A model that goes in circles is told so once; if it goes on, the run ends (spec 4, The loop). */
+/** A model that repeats itself is warned once; if it continues, the run ends (spec 4, The loop). */
 function warn(run: Run, what: string): End | undefined {
-  if (run.isWarned) return { code: "LimitReached", message: `Stopped: no progress: ${what}. ${doneSoFar(run)}` };
+  if (run.isWarned) return { code: "LimitReached", message: `Stopped: no progress: ${what}. ${progressText(run)}` };
   run.isWarned = true;
   run.messages.push({ role: "user", text: writeNoProgress(what) });
   return undefined;

@@ -1,14 +1,14 @@
 import type { ModelUsage, ModelRequest } from "../model/provider.ts";
-import { failureReason } from "../model/failures/failure.ts";
+import { failureReason } from "../model/failures/model-failure.ts";
 import { NoReply, consult } from "./consult.ts";
-import type { Consulted, Asking } from "./consult.ts";
+import type { Consultation, ConsultOptions } from "./consult.ts";
 import { recallSwitch, withFallback } from "./fallback.ts";
 import { placesOf } from "./window/context-window.ts";
 import type { WindowState } from "./window/context-window.ts";
 import { readRecord, readReply, recordedRound } from "./replies/reply.ts";
 import type { ReadReply, Round } from "./replies/reply.ts";
 import type { RecordedTurn } from "./resume.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./agent-run.ts";
 import { ToolError } from "@autonous/runtime";
 import { cutPromptNotice } from "../model/vendors/cut-prompt.ts";
 import { estimatedTokens, limitsOf, nextRequest, windowUse, withLimits } from "./window/request.ts";
@@ -16,21 +16,21 @@ import { fitWindow } from "./window/summary.ts";
 import { learnFromOverflow, learnFromReply } from "./window/window-limits.ts";
 import type { OverflowNumbers } from "./window/window-limits.ts";
 
-/** Asks the model, and records what it said before anything is made of it. */
+/** Asks the model, and records the reply before it is processed. */
 export async function askModel(run: Run, parent_id: string): Promise<Round> {
   await run.enter("model_round");
-  const askedMs = run.now();
-  let consulted: Consulted;
+  const startedMs = run.now();
+  let consulted: Consultation;
   try {
-    consulted = await withFallback(run, parent_id, (asking) => askWithin(run, parent_id, asking));
+    consulted = await withFallback(run, parent_id, (attempt) => askWithin(run, parent_id, attempt));
   } catch (error) {
     if (!(error instanceof NoReply)) throw error;
     const failure = failedRound(run, error);
-    await run.write({ type: "model.failed", parent_id, payload: { ...failure, latency_ms: run.now() - askedMs } });
+    await run.write({ type: "model.failed", parent_id, payload: { ...failure, latency_ms: run.now() - startedMs } });
     return failure;
   }
   const { reply, about } = consulted;
-  const { round, record } = consulted.isChant ? chant(run, reply.text) : readReply(run, reply);
+  const { round, record } = consulted.isRepetitive ? repetitiveRound(run, reply.text) : readReply(run, reply);
   const payload = { ...record, ...about, window: placesOf(run.window) };
   await run.write({ type: "model.completed", parent_id, payload });
   const { notice: content } = consulted;
@@ -38,7 +38,7 @@ export async function askModel(run: Run, parent_id: string): Promise<Round> {
   return round;
 }
 
-/** Goes over a round that is on record: what it used is counted, what the model saw is what it sees from now on. */
+/** Replays a recorded round: counts its usage and restores what the model saw. */
 export function recallRound(run: Run, { asked, model }: Pick<RecordedTurn, "asked" | "model">): Round | undefined {
   for (const event of asked) {
     if (event.type === "model.switched") recallSwitch(run, event);
@@ -51,10 +51,10 @@ export function recallRound(run: Run, { asked, model }: Pick<RecordedTurn, "aske
   return model && recordedRound(model);
 }
 
-/** Our own events, as far as every round has it. */
+/** The fields of our own events that every round has. */
 interface RecordedWindow {
   readonly kind?: string;
-  /** Not in records of earlier versions. */
+  /** Missing in records of earlier versions. */
   readonly provider?: string;
   readonly usage?: ModelUsage | null;
   readonly cost?: number | null;
@@ -62,53 +62,53 @@ interface RecordedWindow {
   readonly text: string;
 }
 
-/** What is repeated is not kept: it would be repeated again. */
-const KEPT_OF_CHANT = 500;
+/** Only the beginning is stored: the model would repeat the rest again. */
+const MAX_STORED_REPETITION = 500;
 
-function chant(run: Run, text: string): ReadReply {
+function repetitiveRound(run: Run, text: string): ReadReply {
   const message = "Cannot use the reply: it repeated itself and was stopped; say it once";
-  const kept = run.redact(text).slice(0, KEPT_OF_CHANT).toWellFormed();
+  const kept = run.redact(text).slice(0, MAX_STORED_REPETITION).toWellFormed();
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: !text.startsWith(kept) });
 }
 
 function failedRound(run: Run, { code, message, cause, all }: NoReply): Round & { readonly kind: "failed" } {
   const { name } = run.provider;
-  const told = {
+  const messages = {
     Cancelled: "The run was cancelled during a model request",
     Timeout: `${run.meter.reached(0, run.provider)?.message ?? "Stopped: the run timed out"}; the model had not answered yet`,
     LimitReached: message,
     ModelFailed: run.redact(all ?? `The model "${name}" did not answer: ${message}`),
   };
   const reason = code === "ModelFailed" ? failureReason(cause) : undefined;
-  return { kind: "failed", code, message: told[code], ...(reason === undefined ? {} : { reason }) };
+  return { kind: "failed", code, message: messages[code], ...(reason === undefined ? {} : { reason }) };
 }
 
-/** To a tenth of what was tried first, where the server names no numbers. */
-const MOST_SHRUNK = 7;
+/** Down to about a tenth of the first size, if the server names no numbers. */
+const MAX_SHRINKS = 7;
 
-interface Refused {
+interface RefusedRequest {
   readonly refusal: NoReply;
-  /** Tokens of the request, as estimated here. */
+  /** Estimated tokens of the request. */
   readonly estimated: number;
 }
 
 /**
- * Asks for the next round. A request that was too long for the model is made smaller, as long as that is of use: by what
- * the server says about its size, else step by step. Throws `NoReply`.
+ * Requests the next round. If the request is too long for the model, it is reduced: to the size that the server names,
+ * else step by step. Throws `NoReply` if that does not help.
  */
-async function askWithin(run: Run, parent_id: string, asking: Asking): Promise<Consulted> {
-  let last: Refused | undefined;
+async function askWithin(run: Run, parent_id: string, attempt: ConsultOptions): Promise<Consultation> {
+  let last: RefusedRequest | undefined;
   for (let shrunk = 0; ; shrunk++) {
     if (last !== undefined && hasNoRoom(run)) throw tooLarge(run, last);
     const { provider } = run;
     await fitWindow(run, parent_id);
-    if (run.provider !== provider) last = undefined; // it was another model that refused
+    if (run.provider !== provider) last = undefined; // the refusal was by another model
     const request = nextRequest(run);
     const estimated = estimatedTokens(run, request);
-    if (last !== undefined && (estimated >= last.estimated || shrunk > MOST_SHRUNK)) throw tooLarge(run, last);
+    if (last !== undefined && (estimated >= last.estimated || shrunk > MAX_SHRINKS)) throw tooLarge(run, last);
     try {
-      const consulted = await consult(run, request, asking);
-      return noteCut(run, { request, estimated, consulted });
+      const consulted = await consult(run, request, attempt);
+      return learnFromUsage(run, { request, estimated, consulted });
     } catch (error) {
       if (!(error instanceof NoReply) || !error.isTooLong) throw error;
       run.window = withLimits(run, learnFromOverflow(limitsOf(run), estimated, numbersOf(error)));
@@ -117,14 +117,14 @@ async function askWithin(run: Run, parent_id: string, asking: Asking): Promise<C
   }
 }
 
-interface Answered {
+interface AnsweredRequest {
   readonly request: ModelRequest;
   readonly estimated: number;
-  readonly consulted: Consulted;
+  readonly consulted: Consultation;
 }
 
-/** Learns from how the server counted the request. Where it did not read all of it, the user is told, once. */
-function noteCut(run: Run, { request, estimated, consulted }: Answered): Consulted {
+/** Learns from how the server counted the request. If it read only part of it, the user is warned once. */
+function learnFromUsage(run: Run, { request, estimated, consulted }: AnsweredRequest): Consultation {
   const known = limitsOf(run);
   const { usage } = consulted.reply;
   const limits = learnFromReply(known, estimated, usage?.input_tokens);
@@ -149,10 +149,10 @@ function hasNoRoom(run: Run): boolean {
   return fixed >= room;
 }
 
-/** What the server said, with the numbers that tell what to change. */
-function tooLarge(run: Run, { refusal, estimated }: Refused): NoReply {
+/** The server's message, with the numbers that tell what to change. */
+function tooLarge(run: Run, { refusal, estimated }: RefusedRequest): NoReply {
   const { fixed, room, limit } = windowUse(run);
-  // Without a number from the server, the size that it refused is what bounds the request.
+  // Without a number from the server, the refused size is the limit.
   const isForReply = limit > room && limitsOf(run).refused === undefined;
   const reply = isForReply ? ` and ${count(limit - room)} of its ${count(limit)} are kept for the reply` : "";
   const why = hasNoRoom(run)

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { makeWorld, recording, startRuntime } from "../../../../test/support/agent-world.ts";
 import type { ModelProvider, ModelReply } from "../model/provider.ts";
 import { runAgent } from "./loop.ts";
-import { findCycle, ProgressWatch } from "./no-progress.ts";
+import { findCycle, CycleDetector } from "./no-progress.ts";
 
 const list = (text: string): string[] => text.split(" ");
 const times = (count: number, text: string): string => Array(count).fill(text).join(" ");
@@ -54,16 +54,16 @@ function result(at: number, stdout: string): ToolCallResult {
   return { ...RESULT, tool_call_id: `call_${at}`, duration_ms: at, payload };
 }
 
-test("results that differ in nothing but their ids and times are the same", () => {
-  const watch = new ProgressWatch();
+test("results that differ only in ids and times count as the same", () => {
+  const watch = new CycleDetector();
   const found = [1, 2, 3, 4, 5].map((at) =>
     watch.note({ name: "bash", arguments: { cmd: "x" }, result: result(at, "same") }),
   );
   expect(found.map((each) => each?.length)).toEqual([undefined, undefined, undefined, undefined, 1]);
 });
 
-test("a call that is polled and gives something else each time is progress", () => {
-  const watch = new ProgressWatch();
+test("repeated calls with changing results are progress", () => {
+  const watch = new CycleDetector();
   for (let at = 0; at < 50; at++) {
     expect(
       watch.note({ name: "background_output", arguments: { id: 1 }, result: result(at, `line ${at}`) }),
@@ -71,17 +71,17 @@ test("a call that is polled and gives something else each time is progress", () 
   }
 });
 
-/** Looks at the same, until it is told to do something else. */
-function stubborn(heeds: boolean): ModelProvider {
+/** Repeats the same call until it is warned; then it answers if it is obedient. */
+function stubborn(isObedient: boolean): ModelProvider {
   const complete: ModelProvider["complete"] = async ({ messages }): Promise<ModelReply> => {
-    const isTold = messages.some(({ role, text }) => role === "user" && text.startsWith("No progress: "));
-    if (isTold && heeds) return { kind: "native", text: "I cannot find it", calls: [], finish: "stop" };
+    const isWarned = messages.some(({ role, text }) => role === "user" && text.startsWith("No progress: "));
+    if (isWarned && isObedient) return { kind: "native", text: "I cannot find it", calls: [], finish: "stop" };
     return { kind: "native", text: "", calls: [{ id: "a", name: "look", input: '{"mark":"1"}' }], finish: "stop" };
   };
   return { name: "test:stubborn", protocol: "native", complete };
 }
 
-test("a model that goes in circles is told so once, and may mend its ways", async () => {
+test("a model that repeats its calls is warned once, and may change its approach", async () => {
   const world = await makeWorld();
   const provider = recording(stubborn(true));
   const outcome = await runAgent({
@@ -94,7 +94,7 @@ test("a model that goes in circles is told so once, and may mend its ways", asyn
   expect(provider.requests.at(-1)?.messages.at(-1)?.text).toMatch(/the same call was made 5 times in a row/);
 });
 
-test("one that goes on all the same is stopped with the reason and what was done", async () => {
+test("a model that repeats its calls after the warning is stopped, with the reason and what was done", async () => {
   const world = await makeWorld();
   const provider = recording(stubborn(false));
   const outcome = await runAgent({

@@ -2,38 +2,38 @@ import { hash } from "node:crypto";
 import { canonicalJson } from "@autonous/runtime/internal";
 import type { ToolCallResult } from "@autonous/runtime";
 import { outputText } from "../model/prompt/result-text.ts";
-import { isKept } from "./recorded-result.ts";
+import { hasOutput } from "./recorded-result.ts";
 
-/** The longest cycle of calls that is looked for. */
-const LONGEST_CYCLE = 5;
-/** How often a cycle comes before it is one: fewer are a second look. */
+/** The longest detected cycle of calls. */
+const MAX_CYCLE = 5;
+/** Repetitions that make a cycle: fewer may be deliberate checks. */
 const REPEATS = 5;
 
-/** A cycle of calls that all gave what they gave before. */
+/** A cycle of calls that all returned the same results as before. */
 export interface Cycle {
-  /** How many calls it has. */
+  /** Calls per cycle. */
   readonly length: number;
   readonly repeats: number;
 }
 
-interface MadeCall {
+interface CompletedCall {
   readonly name: string;
   readonly arguments: unknown;
   readonly result: ToolCallResult;
 }
 
 /**
- * Watches what calls give, across turns. The same calls with the same results, over and over, are no progress; a call
- * whose result changes, such as one that polls, is.
+ * Watches results of calls across turns. The same calls with the same results, repeated, count as no progress; a call whose
+ * result changes, such as polling, is.
  */
-export class ProgressWatch {
-  /** Of the last calls, oldest first. */
+export class CycleDetector {
+  /** The last calls, oldest first. */
   readonly #keys: string[] = [];
 
-  /** Takes note of a call. Gives the cycle that it closes, where there is one. */
-  note(call: MadeCall): Cycle | undefined {
+  /** Adds a call. Returns the cycle that it completes, if any. */
+  note(call: CompletedCall): Cycle | undefined {
     this.#keys.push(keyOf(call));
-    if (this.#keys.length > LONGEST_CYCLE * REPEATS) this.#keys.shift();
+    if (this.#keys.length > MAX_CYCLE * REPEATS) this.#keys.shift();
     return findCycle(this.#keys);
   }
 
@@ -42,9 +42,9 @@ export class ProgressWatch {
   }
 }
 
-/** The shortest cycle that the list ends in. */
+/** The shortest cycle at the end of the list. */
 export function findCycle(keys: readonly string[]): Cycle | undefined {
-  for (let length = 1; length <= LONGEST_CYCLE; length++) {
+  for (let length = 1; length <= MAX_CYCLE; length++) {
     const span = length * REPEATS;
     if (keys.length < span) return undefined;
     const tail = keys.slice(-span);
@@ -53,10 +53,10 @@ export function findCycle(keys: readonly string[]): Cycle | undefined {
   return undefined;
 }
 
-function keyOf({ name, arguments: args, result }: MadeCall): string {
+function keyOf({ name, arguments: args, result }: CompletedCall): string {
   const { tool_call_id, error, payload } = result;
-  // What was not kept may have been different each time.
-  const output = isKept(result)
+  // Output that was not stored may have differed each time.
+  const output = hasOutput(result)
     ? outputText(result).replaceAll(payload?.storage_ref ?? tool_call_id, "")
     : tool_call_id;
   return hash(

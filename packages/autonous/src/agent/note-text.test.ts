@@ -13,7 +13,7 @@ const note = (path: string, text: string, more: Partial<ProjectNote> = {}): Proj
   ...more,
 });
 
-test("notes stand under their paths: the user's own as the user's words, those of the workspace as words of others", () => {
+test("notes appear under their paths: the user's own as the user's words, those of the workspace as words of others", () => {
   const notes = [
     note("~/.codex/AGENTS.md", "Be brief.\n", { standing: "user" }),
     note("CLAUDE.md", "Use tabs.\n\nSee @style.md\n"),
@@ -63,7 +63,7 @@ for (const { title, text } of HOSTILE) {
   });
 }
 
-test("a small window gets a part of each long note", () => {
+test("in a small window each long note is truncated", () => {
   const notes = [
     note("AGENTS.md", "top line\n".repeat(1000)),
     note("a/AGENTS.md", "deep\n".repeat(1000)),
@@ -75,13 +75,13 @@ test("a small window gets a part of each long note", () => {
   expect(text.endsWith('["b"]\n| b')).toBe(true);
 });
 
-test("a host gives one note of its own", () => {
+test("a host can provide one note itself", () => {
   const lines = noteLines({ instructions: "Use tabs.\n", instructions_file: "RULES.md" });
   expect(lines.slice(1)).toEqual(['["RULES.md"]', "| Use tabs."]);
   expect(noteLines({ instructions: " \n" })).toEqual([]);
 });
 
-test("how much is sent of long notes follows the window of the model, and is all of them in a large one", () => {
+test("long notes are truncated to fit the model's window; in a large one they are complete", () => {
   const project = { notes: { notes: [note("AGENTS.md", "top line\n".repeat(3000))], skipped: [] } };
   const bytesFor = (more: { context_tokens?: number }): number => {
     const provider: ModelProvider = { name: "test:m", protocol: "native", complete: neverAsked, ...more };

@@ -46,20 +46,20 @@ test("under guarded the first request has what most tasks need, in less than 8 K
   }
 });
 
-test("where all tools fit, all are sent and there is nothing to search for", async () => {
+test("if all tools fit, all are sent and none is deferred", async () => {
   const runtime = await start("readonly");
   const { offered, deferred } = chooseTools(runtime.tools(), none);
   expect(deferred).toEqual([]);
   expect(names(offered)).not.toContain("tool_search");
 });
 
-test("what was found comes after what is there, and what the host wants first is there", async () => {
+test("found tools are appended, and tools that the host wants first are always offered", async () => {
   const runtime = await start();
   const { offered } = chooseTools(runtime.tools(), { found: ["undo", "nonsense", "ls"], first: ["attach"] });
   expect(names(offered).slice(-3)).toEqual(["attach", "tool_search", "undo"]);
 });
 
-test("a schema keeps what somebody who writes arguments has to know, whatever the arguments are called", () => {
+test("a compact schema keeps what a model needs to write arguments, whatever the arguments are named", () => {
   const tool = {
     name: "t",
     description: "T.",

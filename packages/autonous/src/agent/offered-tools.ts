@@ -2,27 +2,27 @@ import { isToolSearch } from "@autonous/runtime/internal";
 import type { ToolInfo } from "@autonous/runtime";
 import type { ModelTool } from "../model/provider.ts";
 
-/** How much the tools may take of the first request: with the system text and a provider's own marks it stays below 8 KB. */
+/** Budget for the tools in the first request: with the system text and a provider's own markup it stays below 8 KB. */
 const BUDGET_BYTES = 6_750;
 
 export interface OfferedTools {
-  /** With their schemas, in every request. */
+  /** Sent with their schemas in every request. */
   readonly offered: readonly ModelTool[];
-  /** The names of those that have to be looked for first. */
+  /** Names of tools that must be searched for first. */
   readonly deferred: readonly string[];
 }
 
 interface Choice {
-  /** What searches have found, in that order. */
+  /** Tools found by searches, in order. */
   readonly found: Iterable<string>;
-  /** To be offered from the start, whatever they take. */
+  /** Always offered, whatever their size. */
   readonly first: readonly string[];
   readonly budget_bytes?: number;
 }
 
 /**
- * The tools that a model is sent: in the order in which they were registered, as far as the budget goes; the others are
- * found by the tool that searches. What was found is added at the end, so that what a provider caches stays as it is.
+ * The tools sent to the model: in registration order within the budget; the others are found by the search tool. Found
+ * tools are appended, so that the cached part of the request stays the same.
  */
 export function chooseTools(
   tools: readonly ToolInfo[],
@@ -41,8 +41,8 @@ export function chooseTools(
 }
 
 /**
- * As many as fit, in their order. Of those behind them no schema is made, and a smaller one among them would not be more
- * useful. What is `free` takes nothing.
+ * The tools that fit, in order; those in `free` are not counted. Stops at the first that does not fit: a smaller one
+ * after it would not be more useful, and its schema need not be built.
  */
 function fitting(tools: readonly ToolInfo[], budget_bytes: number, free: readonly string[] = []): readonly ModelTool[] {
   const kept: ModelTool[] = [];
@@ -59,7 +59,7 @@ function fitting(tools: readonly ToolInfo[], budget_bytes: number, free: readonl
 
 const sizes = new WeakMap<object, number>();
 
-/** Asked before every request, of the same tools. */
+/** Called before every request with the same tools. */
 function sizeOf(tool: ModelTool): number {
   let size = sizes.get(tool.args_schema);
   if (size === undefined) sizes.set(tool.args_schema, (size = Buffer.byteLength(JSON.stringify(tool))));
@@ -76,7 +76,7 @@ export function compactTool({ name, description, args_schema }: ModelTool): Mode
   return { name, description, args_schema: schema };
 }
 
-/** What a schema says to those who check it, and not to those who write arguments. They are checked by the whole one. */
+/** Keywords for validation that do not help to write arguments. Arguments are validated against the full schema. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   "$schema",
   "title",
@@ -87,7 +87,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   "maxItems",
   "pattern",
 ]);
-/** Below these stand names that somebody chose, which may be called like a keyword. */
+/** The keys below these are chosen by authors and may equal a keyword. */
 const NAMED: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
@@ -95,40 +95,40 @@ const NAMED: ReadonlySet<string> = new Set([
   "definitions",
   "dependentSchemas",
 ]);
-/** Below these stand values, which are no schemas. */
+/** Below these are values, not schemas. */
 const VALUES: ReadonlySet<string> = new Set(["enum", "const", "examples", "required"]);
 
-/** Arguments that only spare callers of other tools an error. They are taken, and not offered. */
+/** Aliases that prevent errors of callers used to other tools. Accepted but not offered. */
 const ALIAS = /^Alias of /;
 
-/** A description that has stood before in the same tool is not said again. */
-function compactSchema(schema: Schema, said: Set<unknown>): Schema {
+/** A description is not repeated within a tool. */
+function compactSchema(schema: Schema, seen: Set<unknown>): Schema {
   const rows = Object.entries(schema).filter(
-    ([key, value]) => !LEFT_OUT.has(key) && !isNoBound(key, value) && !isSaidByValues(key, schema),
+    ([key, value]) => !LEFT_OUT.has(key) && !isRedundantBound(key, value) && !isImpliedByValues(key, schema),
   );
-  const kept = rows.filter(([key, value]) => key !== "description" || !said.has(value));
-  said.add(schema["description"]);
+  const kept = rows.filter(([key, value]) => key !== "description" || !seen.has(value));
+  seen.add(schema["description"]);
   return Object.fromEntries(
-    kept.map(([key, value]) => [key, VALUES.has(key) ? value : compactBelow(value, NAMED.has(key), said)]),
+    kept.map(([key, value]) => [key, VALUES.has(key) ? value : compactBelow(value, NAMED.has(key), seen)]),
   );
 }
 
-function compactBelow(value: unknown, isNamed: boolean, said: Set<unknown>): unknown {
-  if (Array.isArray(value)) return value.map((each) => compactBelow(each, false, said));
+function compactBelow(value: unknown, isNamed: boolean, seen: Set<unknown>): unknown {
+  if (Array.isArray(value)) return value.map((each) => compactBelow(each, false, seen));
   if (typeof value !== "object" || value === null) return value;
-  if (!isNamed) return compactSchema(value as Schema, said);
+  if (!isNamed) return compactSchema(value as Schema, seen);
   const offered = Object.entries(value).filter(([, inner]) => !ALIAS.test(String(Object(inner)["description"])));
-  return Object.fromEntries(offered.map(([name, inner]) => [name, compactBelow(inner, false, said)]));
+  return Object.fromEntries(offered.map(([name, inner]) => [name, compactBelow(inner, false, seen)]));
 }
 
-/** Of a list of texts to choose from, the values say what type they are. */
-function isSaidByValues(key: string, schema: Schema): boolean {
+/** In an enum of strings, the values already tell the type. */
+function isImpliedByValues(key: string, schema: Schema): boolean {
   return key === "type" && Array.isArray(schema["enum"]) && schema["enum"].every((each) => typeof each === "string");
 }
 
-/** The largest whole number that there is bounds nothing, and that counts begin at 0 or 1 goes without saying. */
-function isNoBound(key: string, value: unknown): boolean {
-  if (key === "additionalProperties") return value === false; // one too many is refused with its name
+/** The largest safe integer does not limit anything, and counts obviously start at 0 or 1. */
+function isRedundantBound(key: string, value: unknown): boolean {
+  if (key === "additionalProperties") return value === false; // an unknown argument is refused by name anyway
   if (key === "minimum") return value === 0 || value === 1 || value === Number.MIN_SAFE_INTEGER;
   return key === "maximum" && value === Number.MAX_SAFE_INTEGER;
 }

@@ -1,12 +1,12 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { Totals } from "./usage/meter.ts";
 import { contextUse } from "./window/request.ts";
-import type { AgentError, AgentOutcome, Run } from "./run.ts";
+import type { AgentError, AgentOutcome, Run } from "./agent-run.ts";
 
 /** How a run ends. */
 export type End = { readonly answer: string; readonly cut?: true } | AgentError | "parked";
 
-/** Puts the end of a run on record, and says what it came to. One that is parked has not ended. */
+/** Records the end of a run and returns its outcome. A parked run has not ended. */
 export async function finish(run: Run, parent_id: string, end: End): Promise<AgentOutcome> {
   const counts = { turns: run.turns, calls: run.done.length, usage: run.meter.totals };
   const { messages, window: shown } = run;
@@ -50,7 +50,7 @@ function failedOutcome({ code, message, reason, turns, calls, usage }: Failure):
   return { outcome, answer: "", error, turns, calls, usage };
 }
 
-/** Our own event: `finish` wrote it. */
+/** Reads our own event, written by `finish`. */
 export function recordedOutcome({ type, payload }: RuntimeEvent): AgentOutcome {
   if (type === "agent.failed") return failedOutcome(payload as unknown as Failure);
   const { answer, cut, turns, calls, usage } = payload as unknown as Failure & {
@@ -60,15 +60,15 @@ export function recordedOutcome({ type, payload }: RuntimeEvent): AgentOutcome {
   return { outcome: "completed", answer, ...(cut === undefined ? {} : { cut }), turns, calls, usage };
 }
 
-const MOST_CALLS = 10;
-const MOST_FILES = 20;
+const MAX_CALLS = 10;
+const MAX_FILES = 20;
 
-/** For whoever has to go on where a limit stopped the run. */
-export function doneSoFar({ done, files_changed }: Run): string {
+/** For continuing the work after a limit stopped the run. */
+export function progressText({ done, files_changed }: Run): string {
   if (done.length === 0) return "No call was made";
-  const told = done.slice(-MOST_CALLS).join(", ");
-  const calls = `Done so far: ${done.length > MOST_CALLS ? `${done.length} calls, the last of them ` : ""}${told}`;
+  const listed = done.slice(-MAX_CALLS).join(", ");
+  const calls = `Done so far: ${done.length > MAX_CALLS ? `${done.length} calls, the last of them ` : ""}${listed}`;
   if (files_changed.size === 0) return calls;
-  const more = files_changed.size > MOST_FILES ? ` and ${files_changed.size - MOST_FILES} more` : "";
-  return `${calls}. Files changed: ${[...files_changed].slice(0, MOST_FILES).join(", ")}${more}`;
+  const more = files_changed.size > MAX_FILES ? ` and ${files_changed.size - MAX_FILES} more` : "";
+  return `${calls}. Files changed: ${[...files_changed].slice(0, MAX_FILES).join(", ")}${more}`;
 }

@@ -2,14 +2,14 @@ import { ERRORS } from "@autonous/runtime";
 import { labelled } from "@autonous/runtime/internal";
 import type { CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { Actor, AuditRecord } from "@autonous/runtime/internal";
-import type { AskedCall } from "./replies/asked-calls.ts";
+import type { RequestedCall } from "./replies/requested-calls.ts";
 import type { RecordedCall } from "./resume.ts";
-import type { Run } from "./run.ts";
-import { whoAsks } from "./who-asks.ts";
+import type { Run } from "./agent-run.ts";
+import { callerOf } from "./running-calls.ts";
 
 type Payload = NonNullable<ToolCallResult["payload"]>;
 
-/** What the gate writes into the event that ends a call, as far as it is needed here. */
+/** The fields that are needed here of the event that ends a call. */
 interface EndPayload {
   readonly tool_call_id: string;
   readonly latency_ms?: number;
@@ -32,7 +32,7 @@ const NO_OUTPUT: Payload = {
   meta: {},
 };
 
-/** As much of a result as the event that ended its call has. What the call printed is not in it. */
+/** Rebuilds a result from the event that ended the call. The event does not contain the output. */
 export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
   const { tool_call_id, error, audit, redacted = false, ...end } = payload as unknown as EndPayload;
   const { exit_code, stdout_ref } = audit.result;
@@ -47,7 +47,7 @@ export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
   return {
     tool_call_id,
     ok: error === undefined,
-    payload: exit_code === null ? null : output, // null: refused, nothing ran
+    payload: exit_code === null ? null : output, // null: refused, nothing was run
     error: error ?? null,
     artifacts: audit.artifacts,
     duration_ms: audit.duration_ms,
@@ -55,13 +55,13 @@ export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
   };
 }
 
-/** Whether it is the whole result. A failure is told by its error, which its event has. */
-export function isKept({ payload }: ToolCallResult): boolean {
+/** Whether the result is complete. A failure is described completely by its error, which is in the event. */
+export function hasOutput({ payload }: ToolCallResult): boolean {
   return payload?.stdout !== NOT_KEPT;
 }
 
-interface Unmade {
-  readonly call: AskedCall;
+interface SkippedCall {
+  readonly call: RequestedCall;
   readonly code: Extract<ErrorCode, "Interrupted" | "InvalidArguments">;
   readonly past: RecordedCall;
   /** `event_id` of the turn's start. */
@@ -69,8 +69,8 @@ interface Unmade {
   readonly reason: string;
 }
 
-/** Ends a call that is not run (again), on record, so that the model can look and decide. */
-export async function recordUnmade(run: Run, unmade: Unmade): Promise<ToolCallResult> {
+/** Records the failure of a call that is not run (again), so that the model can inspect and decide. */
+export async function recordSkippedCall(run: Run, unmade: SkippedCall): Promise<ToolCallResult> {
   const { call, past, parent_id, reason, code } = unmade;
   const { class: errorClass, hint } = ERRORS[code];
   const error: CallError = { code, class: errorClass, message: run.redact(reason), hint };
@@ -94,20 +94,20 @@ export async function recordUnmade(run: Run, unmade: Unmade): Promise<ToolCallRe
   return result;
 }
 
-/** The tool's own name, which the start of a call has; a reply may have used an alias. */
-function toolNameOf({ name }: AskedCall, started: RuntimeEvent | undefined): string {
+/** The canonical tool name, from the start of the call: a reply may use an alias. */
+function toolNameOf({ name }: RequestedCall, started: RuntimeEvent | undefined): string {
   const recorded = started?.payload["tool_name"];
   return typeof recorded === "string" ? recorded : name;
 }
 
 function actorOf(run: Run): Actor {
-  const { user, chat, channel, model } = whoAsks(run);
+  const { user, chat, channel, model } = callerOf(run);
   const own = run.options.runtime.actor;
   return { ...own, user: user ?? own.user, chat: chat ?? own.chat, channel: channel ?? own.channel, model };
 }
 
-/** The audit record that every call yields (spec 1, Events). The policy's word on it is lost with the process that asked. */
-function auditOf(run: Run, { call, code, past: { started } }: Unmade, result: ToolCallResult): AuditRecord {
+/** The audit record that every call has (spec 1, Events). The policy decision was lost with its process. */
+function auditOf(run: Run, { call, code, past: { started } }: SkippedCall, result: ToolCallResult): AuditRecord {
   const name = toolNameOf(call, started);
   const tool = run.options.runtime.tools().find((each) => each.name === name);
   const now = new Date(run.now()).toISOString();

@@ -4,7 +4,7 @@ import { workedMs } from "./usage/wall-time.ts";
 
 interface Turn {
   readonly started: RuntimeEvent;
-  /** Summaries, the round itself, and each switch to another model, in their order. */
+  /** Summaries, the round itself and switches of the model, in order. */
   readonly asked: RuntimeEvent[];
   /** `model.completed` or `model.failed` of the round itself. */
   model?: RuntimeEvent;
@@ -20,21 +20,21 @@ interface Call {
 export type RecordedTurn = Readonly<Omit<Turn, "asked">> & { readonly asked: readonly RuntimeEvent[] };
 export type RecordedCall = Readonly<Call>;
 
-/** How far a task has come, as the journal has it. The loop goes over it again and does none of it twice. */
+/** How far a task has come according to the journal. The loop replays it without repeating anything. */
 export interface AgentRecord {
-  /** `agent.started` of the attempt that is under way. */
+  /** `agent.started` of the current attempt. */
   readonly started?: RuntimeEvent;
   /** Its turns; the last one may be unfinished. */
   readonly turns: readonly RecordedTurn[];
   /** `agent.completed` or `agent.failed`. */
   readonly ended?: RuntimeEvent;
-  /** The turns of attempts that failed before it. */
+  /** Turns of earlier, failed attempts. */
   readonly earlier: readonly RecordedTurn[];
-  /** `model.billed`: what was paid beside its rounds. */
+  /** `model.billed`: charges beside the rounds. */
   readonly billed: readonly RuntimeEvent[];
   /** Every call of the task, by its `tool_call_id`. */
   readonly calls: ReadonlyMap<string, RecordedCall>;
-  /** How long the attempt has been worked on. */
+  /** How long the attempt has worked. */
   readonly worked_ms: number;
 }
 
@@ -49,17 +49,17 @@ interface Draft {
   timeline: RuntimeEvent[];
 }
 
-/** Where each event belongs. Those that are not named say nothing about how to go on. */
+/** How each event changes the record. Other events do not matter for resuming. */
 // oxfmt-ignore
 const PLACES: Partial<Record<EventType, (draft: Draft, event: RuntimeEvent) => void>> = {
-  "task.queued":          tryAgain,
-  "task.started":         tryAgain,
-  "task.retry_scheduled": tryAgain,
+  "task.queued":          startNewAttempt,
+  "task.started":         startNewAttempt,
+  "task.retry_scheduled": startNewAttempt,
   "agent.started":        (draft, event) => { draft.started = event; draft.timeline = [event]; },
   "turn.started":         (draft, event) => { draft.turns.push({ started: event, asked: [] }); },
-  "model.completed":      noteAsked,
-  "model.failed":         noteAsked,
-  "model.switched":       noteAsked,
+  "model.completed":      addModelEvent,
+  "model.failed":         addModelEvent,
+  "model.switched":       addModelEvent,
   "model.billed":         (draft, event) => { draft.billed.push(event); },
   "turn.completed":       (draft, event) => { turnOf(draft, event).completed = event; },
   "tool_call.started":    (draft, event) => { callOf(draft, event).started = event; },
@@ -81,14 +81,14 @@ export async function readRecord(journal: Journal, task_id: string): Promise<Age
   return { ...record, worked_ms: draft.started === undefined ? 0 : workedMs(timeline) };
 }
 
-function noteAsked(draft: Draft, event: RuntimeEvent): void {
+function addModelEvent(draft: Draft, event: RuntimeEvent): void {
   const turn = turnOf(draft, event);
   turn.asked.push(event);
   if (event.type !== "model.switched" && event.payload["kind"] !== "summary") turn.model = event;
 }
 
-/** An attempt that failed is over, and what was said in it is kept. One that was broken off, or completed, stays. */
-function tryAgain(draft: Draft): void {
+/** A failed attempt is over, and its turns are kept. An interrupted or completed one stays current. */
+function startNewAttempt(draft: Draft): void {
   if (draft.ended?.type !== "agent.failed") return;
   draft.earlier.push(...draft.turns);
   draft.turns = [];

@@ -9,20 +9,20 @@ import { createProvider } from "../model/choose.ts";
 import { createReverseThinker } from "./reverse-thinking.ts";
 
 const VERDICT = {
-  hidden_assumptions: ["the backup of last night is whole"],
+  hidden_assumptions: ["last night's backup is complete"],
   failure_scenarios: ["the wrong table is dropped"],
   verdict: "proceed",
   verdict_reason: "there is a backup",
 };
 
-interface Challenged {
+interface ChallengedCall {
   readonly result: ToolCallResult;
   readonly runs: number;
   readonly audit: unknown;
 }
 
 /** Calls a tool that asks to be challenged, with a model that says this. */
-async function challenge(model: "direct" | readonly object[]): Promise<Challenged> {
+async function challenge(model: "direct" | readonly object[]): Promise<ChallengedCall> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const script = join(folder, "script.json");
@@ -65,18 +65,18 @@ const verdict = (more: object) => [
   { for: "reverse_thinking", text: `Well:\n${JSON.stringify({ ...VERDICT, ...more })}` },
 ];
 
-test("a call that the model finds sound runs, and what it said stays with the record", async () => {
+test("a call that the model approves runs, and the verdict is recorded", async () => {
   const { result, runs, audit } = await challenge(verdict({}));
   expect(result.error).toBeNull();
   expect(runs).toBe(1);
   expect(audit).toMatchObject({ reverse_thinking: VERDICT });
 });
 
-test.each(["revise", "abort"])("one that it would %s does not run, and the reason is told", async (said) => {
-  const { result, runs, audit } = await challenge(verdict({ verdict: said, verdict_reason: "there is no backup" }));
+test.each(["revise", "abort"])("one that it would %s does not run, and the reason is reported", async (said) => {
+  const { result, runs, audit } = await challenge(verdict({ verdict: said, verdict_reason: "the backup is missing" }));
   expect(result.error).toMatchObject({
     code: "ReverseThinkingStopped",
-    message: expect.stringContaining("there is no backup") as string,
+    message: expect.stringContaining("the backup is missing") as string,
   });
   expect(runs).toBe(0);
   expect(audit).toMatchObject({ reverse_thinking: { verdict: said } });

@@ -3,13 +3,13 @@ import type { OnReverseThinking } from "@autonous/runtime";
 import { readJsonObject } from "../model/calls/json-reply.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "../model/provider.ts";
 import { recordBilled } from "./usage/bookings.ts";
-import { callUnderWay } from "./calls-under-way.ts";
+import { runningCall } from "./running-calls.ts";
 import { consult, NoReply } from "./consult.ts";
 import { withFallback } from "./fallback.ts";
 
 interface ThinkerOptions {
   readonly provider: ModelProvider;
-  /** What the model is shown has passed it. */
+  /** Applied to everything that the model is shown. */
   readonly redactValue: (value: unknown) => { readonly value: unknown };
   readonly signal: AbortSignal;
 }
@@ -20,8 +20,8 @@ Answer with one JSON object and nothing else:
 "verdict" is "proceed" if the action is sound, "revise" if it should be done differently, "abort" if it should not be done.`;
 
 /**
- * Challenges calls by asking the model about each, apart from what was said in the task. A model that gives no usable
- * verdict stops the call: the gate takes nothing else for one. A call of a run is paid by the run.
+ * Challenges calls by asking the model about each, apart from the conversation. Without a usable verdict the call is
+ * stopped: the gate accepts nothing else. The run of the call is charged.
  */
 export function createReverseThinker({ provider, redactValue, signal }: ThinkerOptions): OnReverseThinking {
   return async ({ tool_call_id, tool, version, args }) => {
@@ -39,13 +39,13 @@ export function createReverseThinker({ provider, redactValue, signal }: ThinkerO
   };
 }
 
-/** Undefined where the call belongs to no run of this process. */
+/** Undefined: the call does not belong to a run of this process. */
 async function askInRun(tool_call_id: string, request: ModelRequest): Promise<ModelReply | undefined> {
-  const call = callUnderWay(tool_call_id);
+  const call = runningCall(tool_call_id);
   if (call === undefined) return undefined;
   const { run, parent_id } = call;
   try {
-    const { reply, about } = await withFallback(run, parent_id, (asking) => consult(run, request, asking));
+    const { reply, about } = await withFallback(run, parent_id, (attempt) => consult(run, request, attempt));
     const { provider, usage, cost } = about;
     await recordBilled(run, { parent_id, purpose: "reverse_thinking", outcome: "answered", provider, usage, cost });
     return reply;

@@ -4,7 +4,7 @@ import { INDEX_BYTES, skillLines } from "./skill-index.ts";
 const many = (count: number, description: string) =>
   Array.from({ length: count }, (_, at) => ({ name: `skill-${at}`, description }));
 
-test("skills stand there with what they are for, in the order they were found in", () => {
+test("skills are listed with their descriptions, in the order they were found", () => {
   const skills = [
     { name: "deploy", description: "Deploys\nthe \u001b[2Jsite" },
     { name: "apply", description: "Applies it" },
@@ -17,13 +17,13 @@ test("skills stand there with what they are for, in the order they were found in
   expect(skillLines({ skills })).toEqual(skillLines({ skills }));
 });
 
-test("the skill that the user named stands first, also where there is no index", () => {
+test("the skill that the user named comes first, even without an index", () => {
   expect(skillLines({ skill: "deploy" })).toEqual([
     'The user named the skill "deploy": read it with read_skill and follow it.',
   ]);
 });
 
-test("long descriptions are cut after a sentence or a word, short ones stay, and all names are there", () => {
+test("long descriptions are truncated after a sentence or a word, short ones stay, and all names are listed", () => {
   const skills = [
     { name: "short", description: "Fits." },
     ...many(16, `Does one thing. ${"Use this skill whenever words are long. ".repeat(25)}`),

@@ -1,14 +1,14 @@
 import { cutAfter, makeVisible, shareOut } from "@autonous/runtime/internal";
 import type { ProjectContext } from "./instructions.ts";
 
-/** Names and descriptions together: they are sent with every request, and the body is one call away. */
+/** Budget for names and descriptions, which are sent with every request. The body is one call away. */
 export const INDEX_BYTES = 4_000;
-/** Of a description this much says at least what a skill is about; where less is left for each, only names are listed. */
-const LEAST_BYTES = 40;
+/** Minimum for a useful description; if less is left per skill, only names are listed. */
+const MIN_BYTES = 40;
 const INTRODUCTION =
   "Skills (instructions for kinds of tasks): before you begin, read the one that fits the task with read_skill.";
 
-/** The skills that a model can read, in the order that they were found in, within a budget. */
+/** The skills that the model can read, in order, within the budget. */
 export function skillLines({ skills = [], skill }: ProjectContext): readonly string[] {
   const named =
     skill === undefined ? [] : [`The user named the skill "${skill}": read it with read_skill and follow it.`];
@@ -22,11 +22,14 @@ export function skillLines({ skills = [], skill }: ProjectContext): readonly str
 
 type Row = NonNullable<ProjectContext["skills"]>[number];
 
-/** Descriptions share what the names leave: short ones fit completely, long ones are cut after a sentence or a word. */
+/**
+ * Descriptions share the space that the names leave: short ones fit completely, long ones are truncated after a
+ * sentence or word.
+ */
 function indexOf(rows: readonly Row[]): readonly string[] {
   const names = rows.reduce((sum, { name }) => sum + Buffer.byteLength(`- ${name}: \n`), 0);
   const left = INDEX_BYTES - names;
-  if (left < rows.length * LEAST_BYTES) return onlyNames(rows);
+  if (left < rows.length * MIN_BYTES) return nameLines(rows);
   const shares = shareOut(
     rows.map(({ description }) => Buffer.byteLength(description)),
     left,
@@ -42,8 +45,8 @@ function shorten(text: string, bytes: number): string {
   return cut.endsWith(".") ? `${cut} ${ELLIPSIS}` : `${cut}${ELLIPSIS}`;
 }
 
-/** Too many for descriptions: the names say what they can, and read_skill the rest. */
-function onlyNames(rows: readonly Row[]): readonly string[] {
+/** Too many for descriptions: only names, in full with read_skill. */
+function nameLines(rows: readonly Row[]): readonly string[] {
   const names: string[] = [];
   let left = INDEX_BYTES;
   for (const { name } of rows) {

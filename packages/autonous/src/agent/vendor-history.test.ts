@@ -63,7 +63,7 @@ const VENDORS = [
 ] as const;
 
 for (const { title, model, replies } of VENDORS) {
-  test(`${title} is asked the same, wherever the worker was killed before`, async () => {
+  test(`${title} gets the same request, wherever the worker was killed`, async () => {
     const server = await startModelServer([byRound(replies)]);
     const first = await makeWorld();
     expect(await live({ world: first, server, model })).toBe("Done.");
@@ -92,7 +92,7 @@ const CUT = [
 ] as const;
 
 for (const { title, model, tokens, told } of CUT) {
-  test(`the user is told once that the prompt was cut: ${title}`, async () => {
+  test(`the user is warned once that the prompt was truncated: ${title}`, async () => {
     const usage = { prompt_tokens: tokens, completion_tokens: 5, total_tokens: tokens + 5 };
     const replies = [[look(0, "call_1")], [look(0, "call_2")], [{ content: "Done." }]];
     const server = await startModelServer([byRound(replies, usage)]);

@@ -64,12 +64,12 @@ function writeSynced(path: string, text: string, mode: number): void {
 }
 
 /** The limit of Linux. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** The target of a path with symlinks, which may not exist yet. */
 function endOfLinks(path: string): string {
   let end = path;
-  for (let links = 0; links < MOST_LINKS; links++) {
+  for (let links = 0; links < MAX_LINKS; links++) {
     const next = linkAt(end);
     if (next === undefined) return end;
     end = resolve(dirname(end), next);

@@ -5,7 +5,7 @@ import type { Configuration, ModuleReference } from "./load.ts";
 import { bindModule } from "./module-files.ts";
 import type { BoundModule } from "./module-files.ts";
 import type { NamedModule } from "./service-modules.ts";
-import { changesSince, TrustStore } from "./trust.ts";
+import { changesSince, TrustStore } from "./trust-store.ts";
 
 /** The runtime options that modules provide. */
 type ModuleOptions = Pick<RuntimeOptions, "more_tools" | "own_files" | "onCheckpoint" | "onReverseThinking">;
@@ -25,9 +25,9 @@ export interface LoadedModules {
 }
 
 const HANDLERS = ["onCheckpoint", "onReverseThinking"] as const;
-const LOOK = "review and trust it: autonous policy trust";
+const REVIEW_HINT = "review and trust it: autonous policy trust";
 
-interface Loading {
+interface LoadState {
   readonly tools: Tool[];
   readonly names: Map<string, string>;
   readonly handlers: { -readonly [Name in (typeof HANDLERS)[number]]?: ModuleOptions[Name] };
@@ -42,7 +42,7 @@ export async function loadModules(
   { modules }: Pick<Configuration, "modules">,
   named: readonly NamedModule[] = [],
 ): Promise<LoadedModules> {
-  const loading: Loading = {
+  const loading: LoadState = {
     tools: [],
     names: new Map(),
     handlers: {},
@@ -69,7 +69,7 @@ export async function loadModules(
 async function loadOne(
   { path, where, is_named }: ModuleReference,
   whyRefused: (module: BoundModule) => string | undefined,
-  loading: Loading,
+  loading: LoadState,
 ): Promise<void> {
   const about = `module "${makeVisible(path)}" (${makeVisible(where)})`;
   const fail = (why: string): void =>
@@ -77,7 +77,7 @@ async function loadOne(
   const refuse = (why: string): void => void loading.refused.push(`Not in force: ${about}: ${why}`);
   loading.files.add(path); // also if it does not exist yet: a file created there would be loaded
   // Do not open files of an untrusted repository, and do not let it block a command.
-  if (!is_named) return refuse(`the configuration that names it is not trusted; ${LOOK}`);
+  if (!is_named) return refuse(`the configuration that names it is not trusted; ${REVIEW_HINT}`);
   const module = bindModule(path);
   if ("problem" in module) return fail(module.problem);
   for (const file of module.sources.keys()) loading.files.add(file);
@@ -88,21 +88,21 @@ async function loadOne(
     take(await importModule(module), module.thing.path, loading);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    fail(makeVisible(redact(message.slice(0, LONGEST_CAUSE), { known: secretsOf(process.env) }).text));
+    fail(makeVisible(redact(message.slice(0, MAX_CAUSE), { known: secretsOf(process.env) }).text));
   }
 }
 
-const LONGEST_CAUSE = 500;
+const MAX_CAUSE = 500;
 
 function whyNotTrusted({ thing }: BoundModule, trust: TrustStore): string | undefined {
   if (trust.isTrusted(thing)) return undefined;
   const before = trust.find(thing);
-  if (before === undefined) return `no person has trusted it; ${LOOK}`;
-  return `it has changed since it was trusted (${changesSince(before, thing).slice(0, 5).join(", ")}); ${LOOK}`;
+  if (before === undefined) return `no person has trusted it; ${REVIEW_HINT}`;
+  return `it has changed since it was trusted (${changesSince(before, thing).slice(0, 5).join(", ")}); ${REVIEW_HINT}`;
 }
 
 /** Throws if any export is invalid; then nothing of the module is used. */
-function take(exported: Readonly<Record<string, unknown>>, path: string, loading: Loading): void {
+function take(exported: Readonly<Record<string, unknown>>, path: string, loading: LoadState): void {
   const { tools = [] } = exported;
   if (!Array.isArray(tools) || !tools.every(isTool))
     throw new TypeError('"tools" has to be a list of tools that defineTool made');

@@ -159,7 +159,7 @@ test("one mistake is reported in a sentence, several as a list", () => {
   expect(new ConfigurationError(["A", "B"]).message).toBe("The configuration has 2 mistakes:\n- A\n- B");
 });
 
-test("variables that are almost ours are noticed, those of others are not", () => {
+test("likely typos of our variables are reported, other variables are not", () => {
   expect(
     unknownVariables({ AUTONOUS_MAX_TURN: "5", AUTONOUS_MAX_TURNS: "5", AUTONOUS_WORKER_NAME: "w", MAX_TURN: "5" }),
   ).toEqual(["AUTONOUS_MAX_TURN is not a setting; did you mean AUTONOUS_MAX_TURNS?"]);

@@ -8,7 +8,7 @@ import {
   homeFolder,
 } from "@autonous/runtime/internal";
 import type { DecisionSettings } from "@autonous/runtime/internal";
-import { layerOf } from "./policy.ts";
+import { layerOf } from "./policy-layer.ts";
 import type { ModelTable } from "./model-table.ts";
 import type { PriceTable } from "./price-table.ts";
 import { parseConfiguration, readOwnText } from "./read-file.ts";
@@ -31,7 +31,7 @@ export interface Configuration {
   /** The user's own file, then the project's. */
   readonly files: readonly ConfigurationFile[];
   /** Parts of a project's files that are not in force. */
-  readonly refused: readonly Refused[];
+  readonly refused: readonly RefusedSetting[];
 }
 
 /** A module that a configuration file names. */
@@ -64,7 +64,7 @@ export interface ConfigurationFile {
   readonly read?: ReadFile;
 }
 
-export interface Refused {
+export interface RefusedSetting {
   /** `<file>:<line>:<column>`. */
   readonly where: string;
   /** The setting, or the part of the policy. */

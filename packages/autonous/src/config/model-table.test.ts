@@ -25,7 +25,7 @@ const WRONG = [
 ] as const;
 
 for (const { title, models, says } of WRONG) {
-  test(`${title}: every problem is listed, and nothing is taken`, () => {
+  test(`${title}: every problem is listed, and the table is not used`, () => {
     const { models: taken, problems } = readModels(models);
     expect(taken).toEqual({});
     expect(problems).toHaveLength(says.length);

@@ -72,7 +72,7 @@ const UNUSABLE = [
 ] as const;
 
 for (const { title, name, says } of UNUSABLE) {
-  test(`a module ${title} cannot be bound, and the reason is given`, async () => {
+  test(`a module ${title} cannot be bound, and the reason is reported`, async () => {
     const { path, make } = await scratchFolder();
     await make({
       "folder.ts/": "",

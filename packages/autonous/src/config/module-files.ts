@@ -2,17 +2,17 @@ import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, extname, relative, resolve } from "node:path";
 import { canonicalJson } from "@autonous/runtime/internal";
-import type { Thing } from "./trust.ts";
+import type { TrustItem } from "./trust-store.ts";
 
 /** A module in its current state: the file, and all files that it imports by relative paths, transitively. */
 export interface BoundModule {
-  readonly thing: Thing;
+  readonly thing: TrustItem;
   /** By real path. This text is loaded, even if the files change afterwards. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
-const MOST_FILES = 200;
-const MOST_BYTES = 1_048_576;
+const MAX_FILES = 200;
+const MAX_BYTES = 1_048_576;
 /** The file types that Node.js loads without compilation. */
 const EXTENSIONS: ReadonlySet<string> = new Set([".ts", ".mts", ".js", ".mjs", ".json"]);
 /**
@@ -34,7 +34,7 @@ export function bindModule(path: string): BoundModule | { readonly problem: stri
     }
     main ??= read.real;
     if (sources.has(read.real)) continue;
-    if (sources.size >= MOST_FILES) return { problem: `it imports more than ${MOST_FILES} files` };
+    if (sources.size >= MAX_FILES) return { problem: `it imports more than ${MAX_FILES} files` };
     sources.set(read.real, read.text);
     for (const [, specifier = ""] of read.text.matchAll(IMPORT)) queue.push(resolve(dirname(read.real), specifier));
   }
@@ -42,7 +42,7 @@ export function bindModule(path: string): BoundModule | { readonly problem: stri
   return { thing: thingOf(main, sources), sources };
 }
 
-function thingOf(main: string, sources: ReadonlyMap<string, string>): Thing {
+function thingOf(main: string, sources: ReadonlyMap<string, string>): TrustItem {
   const files = [...sources]
     .map(([path, text]) => ({ path: relative(dirname(main), path), sha256: hash("sha256", text) }))
     .sort((one, other) => (one.path < other.path ? -1 : 1));
@@ -65,7 +65,7 @@ function readSource(path: string): Source | { readonly problem: string; readonly
   try {
     const stats = fstatSync(fd);
     if (!stats.isFile()) return { problem: "it is not a regular file", isMissing: true };
-    if (stats.size > MOST_BYTES) return { problem: `it has ${stats.size} bytes, and at most ${MOST_BYTES} are read` };
+    if (stats.size > MAX_BYTES) return { problem: `it has ${stats.size} bytes, and at most ${MAX_BYTES} are read` };
     if (!EXTENSIONS.has(extname(real)))
       return { problem: `its name has to end in ${[...EXTENSIONS].slice(0, -1).join(", ")}` };
     return { real, text: readFileSync(fd, "utf8") };

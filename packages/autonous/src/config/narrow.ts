@@ -15,7 +15,7 @@ export interface ProjectValue {
   readonly fixed: string | undefined;
 }
 
-export interface Narrowed {
+export interface NarrowedSetting {
   readonly value: SettingValue;
   /** A clause that says which part of the project's value is not in force, and why. */
   readonly refused?: string;
@@ -29,7 +29,7 @@ export interface Narrowed {
 const SERVER = /@\s*[a-z][a-z0-9+.-]*:/i;
 
 /** Applies a project's file to a setting: never wider than the value in force, unless the file is trusted. */
-export function applyProject(given: ProjectValue): Narrowed {
+export function applyProject(given: ProjectValue): NarrowedSetting {
   const { name, value, inForce, trusted, fixed } = given;
   const from: FromProject = SETTINGS[name].project;
   if (from === "inside") return insideOf(given);
@@ -50,7 +50,7 @@ export function applyProject(given: ProjectValue): Narrowed {
   return { ...refuse(inForce, why), until_trusted: true };
 }
 
-function refuse(inForce: SettingValue, why: string): Narrowed {
+function refuse(inForce: SettingValue, why: string): NarrowedSetting {
   return { value: inForce, refused: why, counts: false };
 }
 
@@ -64,7 +64,7 @@ function isNarrower(name: SettingName, value: SettingValue, inForce: SettingValu
 }
 
 /** A project may restrict tools to some of its folders, as paths relative to its own: it cannot know its location. */
-function insideOf({ value, inForce, folder }: ProjectValue): Narrowed {
+function insideOf({ value, inForce, folder }: ProjectValue): NarrowedSetting {
   const allowed = checkRoots((inForce ?? []) as readonly string[]).roots;
   const wanted = ((value ?? []) as readonly string[]).map((each) => each && resolve(folder, each));
   const { roots, problems } = checkRoots(wanted);
@@ -81,6 +81,6 @@ function insideOf({ value, inForce, folder }: ProjectValue): Narrowed {
 /** Long values are truncated; the file has the full text. */
 function show(value: SettingValue): string {
   const text = JSON.stringify(value) ?? "nothing";
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN = 200;

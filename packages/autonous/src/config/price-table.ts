@@ -19,7 +19,7 @@ const FIELDS = {
   cached_input_per_million: false,
   cache_write_per_million:  false,
 } as const;
-const MOST = 1_000_000;
+const MAX_PRICE = 1_000_000;
 
 /** `prices` of a configuration file, checked. Each problem begins with the name of the affected part. */
 export function readPrices(value: unknown): { readonly prices: PriceTable; readonly problems: readonly string[] } {
@@ -38,12 +38,12 @@ function problemsOf(price: unknown): readonly string[] {
   );
   return [
     ...unknown.map((key) => `has ${JSON.stringify(key.slice(0, 80))}, which is not a field of a price`),
-    ...wrong.map(([field]) => `has to have a number from 0 to ${MOST} as ${field}`),
+    ...wrong.map(([field]) => `has to have a number from 0 to ${MAX_PRICE} as ${field}`),
   ];
 }
 
 function isPrice(value: unknown): boolean {
-  return typeof value === "number" && value >= 0 && value <= MOST;
+  return typeof value === "number" && value >= 0 && value <= MAX_PRICE;
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -52,7 +52,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 
 /** The JSON Schema of `prices`. */
 export function makePriceSchema(): Readonly<Record<string, unknown>> {
-  const amount = { type: "number", minimum: 0, maximum: MOST };
+  const amount = { type: "number", minimum: 0, maximum: MAX_PRICE };
   return {
     description:
       "What models cost, for each million tokens, by their names: max_cost_cents counts with it. From a project: no.",

@@ -6,25 +6,25 @@ import type { Folder } from "../../../../test/support/scratch.ts";
 import { ConfigurationError, loadConfiguration } from "./load.ts";
 import type { Configuration } from "./load.ts";
 import { thingOf, withProject } from "./project.ts";
-import { TrustStore } from "./trust.ts";
+import { TrustStore } from "./trust-store.ts";
 
-interface Opening {
+interface OpenOptions {
   readonly roots?: readonly string[];
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
 }
 
-interface Opened extends Folder {
+interface OpenProject extends Folder {
   readonly root: string;
   readonly environment: NodeJS.ProcessEnv;
-  open(more?: Opening): Configuration;
+  open(more?: OpenOptions): Configuration;
   roots(): readonly string[];
   /** Trusts the file, as a user does after a review. */
   trust(roots?: readonly string[]): void;
 }
 
 /** A workspace `work/` whose project file holds this, and a user whose own file holds that. */
-async function workspace(project: unknown, own: unknown = {}): Promise<Opened> {
+async function workspace(project: unknown, own: unknown = {}): Promise<OpenProject> {
   const folder = await scratchFolder();
   const { path, make } = folder;
   await make({
@@ -34,7 +34,7 @@ async function workspace(project: unknown, own: unknown = {}): Promise<Opened> {
   });
   const root = join(path, "work");
   const environment = { XDG_CONFIG_HOME: join(path, "config"), XDG_STATE_HOME: join(path, "state") };
-  const opened = ({ roots = [root], cwd = root, env = {} }: Opening = {}) => {
+  const opened = ({ roots = [root], cwd = root, env = {} }: OpenOptions = {}) => {
     const all = { ...environment, ...env };
     return withProject(loadConfiguration(all), { roots, cwd, environment: all });
   };
@@ -57,7 +57,7 @@ function textOf(content: unknown): string {
   return typeof content === "string" ? content : JSON.stringify(content, null, 2);
 }
 
-test("without a project's file the user's own configuration is in force, as it is", async () => {
+test("without a project's file the user's own configuration applies unchanged", async () => {
   const { open, roots, root } = await workspace(undefined, { max_turns: 7 });
 
   expect(open().settings.max_turns).toBe(7);
@@ -65,7 +65,7 @@ test("without a project's file the user's own configuration is in force, as it i
   expect(roots()).toEqual([root]);
 });
 
-test("a project's file narrows the settings, and what would widen them is told with its line", async () => {
+test("a project's file narrows the settings; values that would widen them are reported with their line", async () => {
   const { open, root } = await workspace(
     { profile: "autonomous", max_turns: 5, state_dir: "/tmp", tool_timeout_seconds: 3000, colour: "red" },
     { max_turns: 7 },
@@ -85,7 +85,7 @@ test("a project's file narrows the settings, and what would widen them is told w
   ]);
 });
 
-test("a project's rules come as its own, with their lines; the user's keep theirs", async () => {
+test("a project's rules are marked as its own, with their lines; the user's keep theirs", async () => {
   const { open, root, environment } = await workspace(
     '{ "rules": [\n{ "effect": "deny", "tool": "bash" },\n\n{ "effect": "allow", "tool": "write" }] }',
     { rules: [{ effect: "confirm", tool: "ls" }] },
@@ -133,7 +133,7 @@ test("tools, quotas and the network are narrowed; nothing is approved or challen
   expect(open().refused.map(({ what }) => what)).toEqual(["approve"]);
 });
 
-test("once it is trusted, its word counts; once it has changed, it is as if it never was", async () => {
+test("a trusted file applies; once it has changed, it is untrusted again", async () => {
   const { open, trust, root } = await workspace({ profile: "autonomous", rules: [{ effect: "allow", tool: "bash" }] });
 
   expect(open().settings.profile).toBe("guarded");
@@ -147,7 +147,7 @@ test("once it is trusted, its word counts; once it has changed, it is as if it n
   expect(open().settings).toMatchObject({ profile: "guarded", max_turns: 50 });
 });
 
-test("what was trusted for one folder is not trusted for more folders at once", async () => {
+test("trust for one folder does not extend to several folders", async () => {
   const { open, trust, root, path, make } = await workspace({ profile: "autonomous" });
   await make({ "other/": "" });
   trust();
@@ -156,7 +156,7 @@ test("what was trusted for one folder is not trusted for more folders at once", 
   expect(open({ roots: [root, join(path, "other")] }).settings.profile).toBe("guarded");
 });
 
-test("the environment is narrowed, and outweighs what a trusted file would widen", async () => {
+test("the environment is narrowed, and takes precedence over a trusted file that would widen it", async () => {
   const { open, trust } = await workspace({ profile: "guarded", max_turns: 500 });
   trust();
 

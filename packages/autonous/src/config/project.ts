@@ -1,13 +1,13 @@
 import { ConfigurationError, modulesOf } from "./load.ts";
-import type { Configuration, ConfigurationFile, Refused } from "./load.ts";
+import type { Configuration, ConfigurationFile, RefusedSetting } from "./load.ts";
 import { applyProject } from "./narrow.ts";
-import { applyPolicy, refusedPolicy } from "./policy.ts";
+import { applyPolicy, refusedPolicy } from "./policy-layer.ts";
 import { parseConfiguration, projectPath, readProjectText } from "./read-file.ts";
 import type { ReadFile } from "./read-file.ts";
 import { givenBy, SETTINGS } from "./settings.ts";
 import type { Settings, SettingName, SettingValue } from "./settings.ts";
-import { TrustStore } from "./trust.ts";
-import type { Thing } from "./trust.ts";
+import { TrustStore } from "./trust-store.ts";
+import type { TrustItem } from "./trust-store.ts";
 
 interface Workspace {
   /** Real paths. */
@@ -17,7 +17,7 @@ interface Workspace {
 }
 
 /** A project's configuration as an object of trust, valid for exactly these roots. */
-export function thingOf({ path, sha256 }: Pick<ReadFile, "path" | "sha256">, roots: readonly string[]): Thing {
+export function thingOf({ path, sha256 }: Pick<ReadFile, "path" | "sha256">, roots: readonly string[]): TrustItem {
   return { kind: "configuration", path, digest: sha256, files: [{ path, sha256 }], roots };
 }
 
@@ -33,7 +33,7 @@ export function withProject(
   const { roots, cwd, environment } = workspace;
   const problems: string[] = [];
   const files: ConfigurationFile[] = [];
-  const refused: Refused[] = [];
+  const refused: RefusedSetting[] = [];
   const modules = [...own.modules];
   // The working folder comes last, even if it is a root, so that its file takes precedence.
   const folders = [...new Set([...roots.filter((root) => root !== cwd), cwd])];
@@ -90,7 +90,7 @@ interface ProjectFile {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-function applyFile({ settings, sources }: Values, file: ProjectFile, refused: Refused[]): Values {
+function applyFile({ settings, sources }: Values, file: ProjectFile, refused: RefusedSetting[]): Values {
   const { folder, read, trusted, environment } = file;
   const values: Partial<Record<SettingName, SettingValue>> = { ...settings };
   const from: Record<SettingName, string> = { ...sources };

@@ -18,7 +18,7 @@ import { checkValue, SETTINGS } from "./settings.ts";
 import type { SettingName, SettingValue } from "./settings.ts";
 
 /** Far larger than any handwritten file. */
-const MOST_BYTES = 1_048_576;
+const MAX_BYTES = 1_048_576;
 
 /** A parsed configuration file. */
 export interface ReadFile {
@@ -95,7 +95,7 @@ function readContent(
       else named.set(key as SettingName, checked.value);
     } else if (Object.hasOwn(POLICY_PARTS, key)) policyPart[key] = value;
     else if (!OTHER_PARTS.has(key))
-      unknown.push({ key, why: unknown.length < MOST_GUESSED ? unknownKey(key) : NOT_A_SETTING });
+      unknown.push({ key, why: unknown.length < MAX_GUESSES ? unknownKey(key) : NOT_A_SETTING });
   }
   const { configuration: policy, problems: wrong } = checkConfiguration(policyPart);
   problems.push(...wrong.map((each) => `${where(partOf(each))}: ${each}`));
@@ -125,13 +125,13 @@ function readTables(
 
 /** What a file may contain apart from settings and policy. */
 const OTHER_PARTS: ReadonlySet<string> = new Set(["$schema", "prices", "models", "modules"]);
-const MOST_MODULES = 50;
+const MAX_MODULES = 50;
 
 function readModules(given: unknown, where: Where, problems: string[]): Pick<ReadFile, "modules"> {
   if (given === undefined) return {};
   const isList = Array.isArray(given) && given.every((each) => typeof each === "string" && each.trim() !== "");
-  if (isList && given.length <= MOST_MODULES) return { modules: given as readonly string[] };
-  problems.push(`${where(["modules"])}: "modules" has to be a list of at most ${MOST_MODULES} paths of files`);
+  if (isList && given.length <= MAX_MODULES) return { modules: given as readonly string[] };
+  problems.push(`${where(["modules"])}: "modules" has to be a list of at most ${MAX_MODULES} paths of files`);
   return {};
 }
 
@@ -143,7 +143,7 @@ function partOf(problem: string): readonly (string | number)[] {
 
 const NOT_A_SETTING = "is not a setting";
 /** Suggestions take time, and no message lists more mistakes than this. */
-const MOST_GUESSED = 100;
+const MAX_GUESSES = 100;
 
 function unknownKey(key: string): string {
   const [nearest] = nearestNames(key, [...Object.keys(SETTINGS), ...Object.keys(POLICY_PARTS), ...OTHER_PARTS]);
@@ -185,7 +185,7 @@ export function readProjectText(folder: string): { readonly text: string } | { r
   try {
     const stats = fstatSync(fd);
     if (!stats.isFile()) return { refused: "it is not a regular file" };
-    if (stats.size > MOST_BYTES) return { refused: `it has ${stats.size} bytes, and at most ${MOST_BYTES} are read` };
+    if (stats.size > MAX_BYTES) return { refused: `it has ${stats.size} bytes, and at most ${MAX_BYTES} are read` };
     const real = readlinkSync(`/proc/self/fd/${fd}`);
     if (real !== path) return { refused: `it leads to "${real}"` };
     return { text: readFileSync(fd, "utf8") };

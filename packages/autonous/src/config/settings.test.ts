@@ -101,7 +101,7 @@ for (const { name, value, problem } of VALUES) {
   });
 }
 
-test("whatever a value is, it is taken or refused with a reason", () => {
+test("any value is accepted or refused with a reason", () => {
   fc.assert(
     fc.property(fc.constantFrom(...NAMES), fc.anything(), (name, value) => {
       const checked = checkValue(name, value);

@@ -2,14 +2,14 @@ import { hash } from "node:crypto";
 import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { NotAFileError, openOwnFile } from "@autonous/runtime/internal";
-import type { Texts, Thing, ThingFile } from "./trust.ts";
+import type { Texts, TrustItem, TrustItemFile } from "./trust-store.ts";
 
 /** Size limit of the stored texts, which serve to show later changes; instructions and scripts are shorter. */
 const MAX_FILE_BYTES = 131_072;
 const MAX_BYTES = 524_288;
 
 /** The texts of a thing's files, by their paths. Skips files that are too long, not UTF-8, or changed since they were hashed. */
-export function readTexts({ kind, path, files }: Pick<Thing, "kind" | "path" | "files">): Texts {
+export function readTexts({ kind, path, files }: Pick<TrustItem, "kind" | "path" | "files">): Texts {
   const folder = kind === "skill" ? path : dirname(path); // a module's files are relative to its main file
   const texts: Record<string, string> = {};
   let left = MAX_BYTES;
@@ -22,7 +22,7 @@ export function readTexts({ kind, path, files }: Pick<Thing, "kind" | "path" | "
   return texts;
 }
 
-function readText(path: string, { sha256 }: ThingFile, limit_bytes: number): string | undefined {
+function readText(path: string, { sha256 }: TrustItemFile, limit_bytes: number): string | undefined {
   let file: number;
   try {
     file = openOwnFile(path);

@@ -5,11 +5,11 @@ import { expect, test } from "vitest";
 import { FORMATS, KEY } from "../../../../test/support/model-events.ts";
 import { cut, refuse, silence, startModelServer, stream } from "../../../../test/support/model-server.ts";
 import type { Answer, ModelServer } from "../../../../test/support/model-server.ts";
-import { createAiSdkProvider } from "./ai-sdk.ts";
-import type { AiSdkOptions } from "./ai-sdk.ts";
+import { createAiSdkProvider } from "./ai-sdk-provider.ts";
+import type { AiSdkOptions } from "./ai-sdk-provider.ts";
 import { createProvider } from "./choose.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";
-import { failureReason } from "./failures/failure.ts";
+import { failureReason } from "./failures/model-failure.ts";
 import type { CompleteOptions, ModelProvider, ModelReply } from "./provider.ts";
 
 const QUICK = { max_attempts: 3, base_ms: 1, longest_ms: 2, total_ms: 10_000 };
@@ -188,7 +188,7 @@ test("a redirect on the same host is followed with the same request, but not in 
   expect(circle.asked).toHaveLength(4);
 });
 
-test("an open breaker refuses at once and says when the next attempt is allowed", async () => {
+test("an open breaker refuses at once and names the time of the next attempt", async () => {
   const server = await startModelServer([refuse(500)]);
   let now = 1_000_000;
   const one = new CircuitBreaker("test", { threshold: 3, cooldown_ms: 5000, longest_ms: 9000, clock: () => now });

@@ -1,7 +1,7 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import { readReply } from "./ai-sdk-reply.ts";
-import { AttemptFailed } from "./failures/failure.ts";
+import { AttemptFailed } from "./failures/model-failure.ts";
 import type { ModelReply } from "./provider.ts";
 import { mapToolNames } from "./prompt/tool-names.ts";
 
@@ -53,7 +53,7 @@ test("a stream that ends without a finish reason is not a reply", async () => {
   await expect(read([call("1", "{}")])).rejects.toThrow("incomplete reply: it broke off");
 });
 
-test("an error in the stream is thrown unchanged, whatever surrounds it", async () => {
+test("an error in the stream is thrown unchanged, whatever precedes or follows it", async () => {
   const error = { type: "overloaded_error", message: "Overloaded" };
   await expect(read([call("1", "{}"), { type: "error", error }, finish("stop")])).rejects.toBe(error);
 });

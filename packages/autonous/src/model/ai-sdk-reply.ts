@@ -5,7 +5,7 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { readChatReasoning } from "./vendors/chat-reasoning.ts";
-import { AttemptFailed } from "./failures/failure.ts";
+import { AttemptFailed } from "./failures/model-failure.ts";
 import type { ProviderParts, ReplyPart } from "./provider-parts.ts";
 import type { CompleteOptions, ModelReply, NativeCall } from "./provider.ts";
 import type { ToolNames } from "./prompt/tool-names.ts";

@@ -3,14 +3,14 @@ import { proxyFor } from "@autonous/runtime/internal";
 import { createDirectProvider } from "./scripted/direct.ts";
 import { readAccess } from "./keys.ts";
 import type { AccessName } from "./keys.ts";
-import type { AiSdkOptions } from "./ai-sdk.ts";
+import type { AiSdkOptions } from "./ai-sdk-provider.ts";
 import { splitModels, withoutPassword } from "./model-list.ts";
 import type { ModelKind } from "./model-list.ts";
 import type { ModelSettings } from "./vendors/model-settings.ts";
 import type { ModelProvider } from "./provider.ts";
 import { loadScriptProvider } from "./scripted/script.ts";
 
-interface Named {
+interface NamedModel {
   readonly setting: string;
   /** Groups of the pattern: the file, or the model and its server. */
   readonly found: readonly string[];
@@ -21,7 +21,7 @@ interface Named {
 interface ServedRow {
   readonly form: "direct" | `${ModelKind}:<${string}`;
   readonly pattern: RegExp;
-  create(named: Named): ModelProvider | Promise<ModelProvider>;
+  create(named: NamedModel): ModelProvider | Promise<ModelProvider>;
 }
 
 /** Forms of `AUTONOUS_MODEL`. A model name may contain "@", so the server follows the last one. */
@@ -115,13 +115,13 @@ interface Remote extends Pick<AiSdkOptions, "kind" | "protocol"> {
 
 /** Loads the provider code only when a server is used, so that the command line starts fast. */
 async function createRemote(
-  { setting, found, environment, settings }: Named,
+  { setting, found, environment, settings }: NamedModel,
   { access, ...how }: Remote,
 ): Promise<ModelProvider> {
   const [model = "", server] = found;
   const reached = readAccess(access, environment, server);
   const proxy = proxyFor(new URL(reached.base_url), environment);
-  const { createAiSdkProvider } = await import("./ai-sdk.ts");
+  const { createAiSdkProvider } = await import("./ai-sdk-provider.ts");
   const through = proxy === undefined ? {} : { proxy };
   return createAiSdkProvider({ name: setting, model, access: reached, settings, ...through, ...how });
 }

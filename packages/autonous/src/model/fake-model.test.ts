@@ -3,11 +3,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { FAULT_KINDS } from "../../../../tools/fake-model/fault-kinds.ts";
 import { startFakeModel } from "../../../../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../../../../tools/fake-model/server.ts";
-import { createAiSdkProvider } from "./ai-sdk.ts";
+import { createAiSdkProvider } from "./ai-sdk-provider.ts";
 import { KINDS } from "./vendors/ai-sdk-models.ts";
 import type { ModelKind } from "./vendors/ai-sdk-models.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";
-import { failureReason } from "./failures/failure.ts";
+import { failureReason } from "./failures/model-failure.ts";
 import { ACCESS } from "./keys.ts";
 import type { Message, ModelProvider, ModelReply } from "./provider.ts";
 
@@ -111,7 +111,7 @@ for (const kind of Object.keys(KINDS) as ModelKind[]) {
     for (const reply of replies) expect(reply.usage?.input_tokens).toBeGreaterThan(0);
   });
 
-  test(`${kind}: whatever fails in transit, the conversation has the same result`, async () => {
+  test(`${kind}: failures in transit do not change the result of the conversation`, async () => {
     for (const seed of [1, 2, 3, 4, 5, 6]) {
       const server = await startServer({ script: { rounds }, chaos: { rate: 0.5, seed, ms: 1, kinds: MENDABLE } });
       const replies = await converse(connect(server, kind));

@@ -22,12 +22,12 @@ export function textOf(value: unknown): string {
 }
 
 /** Larger than any real token count: such numbers would distort sums. */
-const MOST = 1e12;
+const MAX_NUMBER = 1e12;
 
 /** A count; some servers write it as text. */
 export function countOf(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{1,12}$/.test(value) ? Number(value) : value;
-  return Number.isInteger(number) && Number(number) >= 0 && Number(number) <= MOST ? Number(number) : undefined;
+  return Number.isInteger(number) && Number(number) >= 0 && Number(number) <= MAX_NUMBER ? Number(number) : undefined;
 }
 
 /** Undefined if it is not JSON. */

@@ -5,10 +5,10 @@ import type { FormatName } from "../../../../tools/fake-model/formats/format.ts"
 import type { QuirkName } from "../../../../tools/fake-model/quirks/quirks.ts";
 import { startFakeModel } from "../../../../tools/fake-model/server.ts";
 import { makeVendor, VENDOR_NAMES } from "../../../../tools/fake-model/vendors/vendors.ts";
-import { createAiSdkProvider } from "./ai-sdk.ts";
+import { createAiSdkProvider } from "./ai-sdk-provider.ts";
 import type { ModelKind } from "./vendors/ai-sdk-models.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";
-import { failureReason } from "./failures/failure.ts";
+import { failureReason } from "./failures/model-failure.ts";
 import type { ModelReply } from "./provider.ts";
 
 const TOOLS = [
@@ -41,13 +41,13 @@ const OTHERWISE: readonly { readonly vendor: RegExp; readonly quirk: RegExp; rea
   { vendor: /^(lmstudio|tgi)$/, quirk: /^out_of_credit$/,         asked: 2 },  // words that Google has for a limit per minute
 ];
 
-interface Asked {
+interface QuirkOutcome {
   readonly reply?: ModelReply;
   readonly error?: unknown;
   readonly asked: number;
 }
 
-async function ask(vendor: (typeof VENDOR_NAMES)[number], quirk: QuirkName): Promise<Asked> {
+async function ask(vendor: (typeof VENDOR_NAMES)[number], quirk: QuirkName): Promise<QuirkOutcome> {
   const [kind, , path] = KINDS[vendor] ?? ["compatible", "openai-chat", "/v1"];
   const round = { text: "Let me look.", calls: [{ name: "read", arguments: { path: "a" } }], quirk };
   const server = await startFakeModel({ script: { rounds: [round] }, key: null });

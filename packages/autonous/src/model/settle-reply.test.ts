@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { askOnce, connectTo, raw } from "../../../../test/support/model-asking.ts";
 import { FORMATS, KEY } from "../../../../test/support/model-events.ts";
 import { cut, refuse, startModelServer, stream } from "../../../../test/support/model-server.ts";
-import type { AiSdkOptions } from "./ai-sdk.ts";
+import type { AiSdkOptions } from "./ai-sdk-provider.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";
 
 type Kind = AiSdkOptions["kind"];
@@ -84,7 +84,7 @@ const WANTS = [
 ] as const;
 
 for (const { kind, answer, wants } of WANTS) {
-  test(`${kind}: a reply says ${wants === true ? "that calls were meant" : "nothing of calls"} as its finish reason does`, async () => {
+  test(`${kind}: a reply ${wants === true ? "announces calls" : "does not announce calls"}, like its finish reason`, async () => {
     const server = await startModelServer([answer]);
     expect((await askOnce(server, connectTo(server, kind))).reply?.wants_calls).toBe(wants);
   });

@@ -5,8 +5,8 @@ import type { ModelProvider } from "../model/provider.ts";
 import { toolMemory } from "../store/tool-memory.ts";
 import { runTask } from "./run-task.ts";
 import type { RunTaskOptions, TaskLimits } from "./run-task.ts";
-import { Worker } from "./worker.ts";
-import type { WorkerOptions } from "./worker.ts";
+import { Worker } from "./task-worker.ts";
+import type { WorkerOptions } from "./task-worker.ts";
 
 export interface WorkerParts extends Omit<WorkerOptions, "runTask"> {
   readonly provider: ModelProvider;

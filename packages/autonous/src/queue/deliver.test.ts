@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { Bell } from "./bell.ts";
-import { NotSent } from "./commander.ts";
-import type { Commander } from "./commander.ts";
+import { Notifier } from "../store/notifier.ts";
+import { DeliveryError } from "./outbox-sender.ts";
+import type { OutboxSender } from "./outbox-sender.ts";
 import { deliver } from "./deliver.ts";
 
 /** One reply in the outbox. */
@@ -27,8 +27,8 @@ async function until(condition: () => boolean): Promise<void> {
 
 // oxfmt-ignore
 const REFUSED = [
-  { title: "refuses for a while", problem: new NotSent("busy", { retryAfterMs: 60_000 }),               waitMs: 60_000 },
-  { title: "refuses for good",    problem: new NotSent("gone", { forGood: true, retryAfterMs: 60_000 }), waitMs: 60_000 },
+  { title: "refuses for a while", problem: new DeliveryError("busy", { retryAfterMs: 60_000 }),               waitMs: 60_000 },
+  { title: "refuses for good",    problem: new DeliveryError("gone", { forGood: true, retryAfterMs: 60_000 }), waitMs: 60_000 },
   { title: "cannot be reached",   problem: new Error("no answer"),                                       waitMs: 1000 },
 ] as const;
 
@@ -46,15 +46,15 @@ for (const { title, problem, waitMs } of REFUSED) {
       tries++;
       return Promise.reject(problem);
     };
-    const bell = new Bell();
+    const notifier = new Notifier();
     const lookAgain = (isEnough: () => boolean): Promise<void> =>
       until(() => {
-        bell.ring();
+        notifier.notify();
         return isEnough();
       });
     const stopped = new AbortController();
-    const commander = { channel: "test", send };
-    const sending = deliver(stopped.signal, { store, commander, bell, log: () => undefined, clock: () => now });
+    const sender = { channel: "test", send };
+    const sending = deliver(stopped.signal, { store, sender, notifier, log: () => undefined, clock: () => now });
 
     await lookAgain(() => looks >= 10);
     expect(tries).toBe(1);
@@ -64,7 +64,7 @@ for (const { title, problem, waitMs } of REFUSED) {
     now += waitMs;
     await lookAgain(() => tries === 2);
     stopped.abort();
-    bell.ring();
+    notifier.notify();
     await sending;
     expect(tries).toBe(2);
   });
@@ -72,18 +72,18 @@ for (const { title, problem, waitMs } of REFUSED) {
 
 test("a wait with a fraction of a millisecond is recorded like any other", async () => {
   const store = await setUp();
-  const bell = new Bell();
+  const notifier = new Notifier();
   const lines: string[] = [];
   let tries = 0;
   const send = (): Promise<object> =>
-    ++tries === 1 ? Promise.reject(new NotSent("busy", { retryAfterMs: 0.5 })) : Promise.resolve({});
+    ++tries === 1 ? Promise.reject(new DeliveryError("busy", { retryAfterMs: 0.5 })) : Promise.resolve({});
   const stopped = new AbortController();
   const log = (line: string): void => void lines.push(line);
-  const sending = deliver(stopped.signal, { store, commander: { channel: "test", send }, bell, log, clock: Date.now });
+  const sending = deliver(stopped.signal, { store, sender: { channel: "test", send }, notifier, log, clock: Date.now });
   while ((await store.outbox.pending({ limit: 1 })).length > 0 || lines.length < 2)
     await new Promise((resolve) => setTimeout(resolve, 5));
   stopped.abort();
-  bell.ring();
+  notifier.notify();
   await sending;
   expect(lines).toEqual(["Cannot send replies via test: busy", "Cannot send replies via test: resolved"]);
 });
@@ -103,7 +103,7 @@ test("joined rows are sent together and recorded one by one; if the store fails 
     marked.push(id);
   };
   const sent: number[][] = [];
-  const commander: Commander = {
+  const sender: OutboxSender = {
     channel: "test",
     countJoined: (rows) => Math.min(rows.length, 2),
     send: (row, joined = []) => {
@@ -113,10 +113,10 @@ test("joined rows are sent together and recorded one by one; if the store fails 
   };
   const stopped = new AbortController();
   const store = { ...real, outbox: { ...real.outbox, markSent } };
-  const bell = new Bell();
-  const sending = deliver(stopped.signal, { store, commander, bell, log: () => undefined, clock: Date.now });
+  const notifier = new Notifier();
+  const sending = deliver(stopped.signal, { store, sender, notifier, log: () => undefined, clock: Date.now });
   await until(() => {
-    bell.ring();
+    notifier.notify();
     return marked.length === 3;
   });
   stopped.abort();

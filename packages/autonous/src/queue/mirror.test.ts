@@ -20,7 +20,7 @@ import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { Mirror } from "./mirror.ts";
 
-interface Setting {
+interface MirrorSetup {
   readonly store: Store;
   readonly lines: string[];
   /** A new mirror, as after a restart. */
@@ -34,7 +34,7 @@ interface Setting {
   verify(): ReturnType<typeof verifyAudit>;
 }
 
-async function setUp(): Promise<Setting> {
+async function setUp(): Promise<MirrorSetup> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-mirror-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [state_dir, heads] = [join(folder, "state"), join(folder, "heads")];
@@ -63,7 +63,7 @@ async function setUp(): Promise<Setting> {
 }
 
 /** Another event for the run that is first in its lane. */
-async function recordMore({ store }: Setting): Promise<void> {
+async function recordMore({ store }: MirrorSetup): Promise<void> {
   const [lease] = await store.inbox.claim("worker", 1);
   expect(lease).toBeDefined();
   if (lease !== undefined) await store.inbox.finish(lease, { outcome: "done", reply: "y" });

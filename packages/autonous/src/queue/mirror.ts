@@ -2,8 +2,9 @@ import { ToolError } from "@autonous/runtime";
 import { dropUnfinished, JsonlJournal, runPath, writeRunApprovals } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { EventType } from "@autonous/runtime/internal";
-import { requireEvent } from "../store/record/events.ts";
-import type { RecordedRow } from "../store/record/events.ts";
+import { EventFeed, pagesOf } from "../store/event-feed.ts";
+import { requireEvent } from "../store/record/event-table.ts";
+import type { RecordedRow } from "../store/record/event-table.ts";
 import { isObject, parseKept } from "../store/sqlite/kept-json.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
@@ -24,13 +25,13 @@ export interface MirrorOptions {
   readonly log: (line: string) => void;
 }
 
-const A_READ = 500;
-const STATE = "mirror";
+const PAGE_SIZE = 500;
+const STATE_KEY = "mirror";
 /** Retry interval for a file that could not be written. */
 const RETRY_MS = 10_000;
 
 /** The files are complete up to `position`, except those of the runs in `behind`. */
-interface State {
+interface MirrorState {
   position: number;
   readonly behind: Set<string>;
 }
@@ -42,22 +43,36 @@ interface State {
  */
 export class Mirror {
   readonly #options: MirrorOptions;
-  #state: State | undefined;
+  /** What the files do not contain yet. Pass its batches to `update`. */
+  readonly feed: EventFeed<RecordedRow>;
+  #state: MirrorState | undefined;
   #saved = "";
   #retryAt = 0;
-  readonly #told = new Set<string>();
+  #isIdle = true;
+  readonly #logged = new Set<string>();
 
   constructor(options: MirrorOptions) {
     this.#options = options;
+    this.feed = new EventFeed({
+      read: pagesOf(options.store.events, { limit: PAGE_SIZE }),
+      after: async () => (await this.#loadState()).position,
+    });
   }
 
   /** Updates the files. Throws if the store cannot be read; the next call does the rest. */
   async catchUp(): Promise<void> {
-    this.#state ??= await this.#load();
-    const isNew = await this.#follow(this.#state);
-    await this.#retry(this.#state);
+    for await (const rows of this.feed.backlog()) await this.update(rows);
+    await this.update([]);
+  }
+
+  /** Writes a batch. An empty one means that the feed has no more for now: files that could not be written are retried. */
+  async update(rows: readonly RecordedRow[]): Promise<void> {
+    const state = await this.#loadState();
+    if (rows.length > 0) return await this.#append(state, rows);
+    await this.#retry(state);
     // Saved only when idle: if it is lost, the next start compares the same events again.
-    if (!isNew) await this.save();
+    if (this.#isIdle) await this.save();
+    this.#isIdle = true;
   }
 
   /** Saves the position, so that the next start does not compare everything again. */
@@ -65,41 +80,37 @@ export class Mirror {
     if (this.#state === undefined) return;
     const text = textOf(this.#state);
     if (text === this.#saved) return;
-    await this.#options.store.kv.set(STATE, text);
+    await this.#options.store.kv.set(STATE_KEY, text);
     this.#saved = text;
   }
 
-  async #load(): Promise<State> {
-    const text = (await this.#options.store.kv.get(STATE)) ?? textOf({ position: 0, behind: new Set() });
+  async #loadState(): Promise<MirrorState> {
+    if (this.#state !== undefined) return this.#state;
+    const text = (await this.#options.store.kv.get(STATE_KEY)) ?? textOf({ position: 0, behind: new Set() });
     this.#saved = text;
-    const kept = parseKept(text, isKept);
-    if (kept === undefined)
+    const stored = parseKept(text, isStoredState);
+    if (stored === undefined)
       this.#options.log(
         'Invalid "mirror" entry in the table "kv": all run files are compared with the audit log again',
       );
-    return { position: kept?.position ?? 0, behind: new Set(kept?.behind) };
+    this.#state = { position: stored?.position ?? 0, behind: new Set(stored?.behind) };
+    return this.#state;
   }
 
-  async #follow(state: State): Promise<boolean> {
-    const { store } = this.#options;
-    const before = state.position;
-    for (;;) {
-      const recorded = await store.events.rows({ after: state.position, limit: A_READ });
-      const last = recorded.at(-1);
-      if (last === undefined) return state.position > before;
-      this.#options.onEvents?.(recorded.flatMap(({ event }) => ("unreadable" in event ? [] : [event])));
-      for (const [run_id, rows] of Map.groupBy(recorded, (row) => row.run_id)) {
-        if (state.behind.has(run_id)) continue;
-        const problem = await this.#write(run_id, pagesOf(eventsOf(rows)));
-        if (problem === undefined) continue;
-        state.behind.add(run_id);
-        this.#tell(run_id, problem);
-      }
-      state.position = last.position;
+  async #append(state: MirrorState, rows: readonly RecordedRow[]): Promise<void> {
+    this.#isIdle = false;
+    this.#options.onEvents?.(rows.flatMap(({ event }) => ("unreadable" in event ? [] : [event])));
+    for (const [run_id, ofRun] of Map.groupBy(rows, (row) => row.run_id)) {
+      if (state.behind.has(run_id)) continue;
+      const problem = await this.#write(run_id, inPages(eventsOf(ofRun)));
+      if (problem === undefined) continue;
+      state.behind.add(run_id);
+      this.#logProblem(run_id, problem);
     }
+    state.position = rows.at(-1)?.position ?? state.position;
   }
 
-  async #retry({ behind }: State): Promise<void> {
+  async #retry({ behind }: MirrorState): Promise<void> {
     const { store, clock, log } = this.#options;
     if (behind.size === 0 || clock() < this.#retryAt) return;
     for (const run_id of behind) {
@@ -107,13 +118,13 @@ export class Mirror {
         behind.delete(run_id); // pruned
         continue;
       }
-      const problem = await this.#write(run_id, pagesOf(store.journal(run_id).read()));
+      const problem = await this.#write(run_id, inPages(store.journal(run_id).read()));
       if (problem === undefined) {
         behind.delete(run_id);
         log(`The file of run ${run_id} is up to date again`);
-      } else this.#tell(run_id, problem);
+      } else this.#logProblem(run_id, problem);
     }
-    if (behind.size === 0) this.#told.clear();
+    if (behind.size === 0) this.#logged.clear();
     this.#retryAt = clock() + RETRY_MS;
   }
 
@@ -123,14 +134,14 @@ export class Mirror {
     let journal: JsonlJournal | undefined;
     try {
       journal = new JsonlJournal({ state_dir, run_id, heads, follows: is_copy ? "any" : "sealed" });
-      let asked = false;
+      let hasApprovals = false;
       for await (const events of pages) {
         journal.follow(events);
-        asked ||= events.some(({ type }) => ABOUT_APPROVALS.has(type));
+        hasApprovals ||= events.some(({ type }) => APPROVAL_EVENTS.has(type));
         for (const { payload } of events.filter(isInterrupted))
           dropUnfinished(runPath(state_dir, run_id), String(payload["tool_call_id"]));
       }
-      if (asked) await this.#writeApprovals(run_id);
+      if (hasApprovals) await this.#writeApprovals(run_id);
       return undefined;
     } catch (error) {
       return error as Error;
@@ -148,10 +159,10 @@ export class Mirror {
   }
 
   /** Logs each message once: a full disk causes the same error for every run and every retry. */
-  #tell(run_id: string, error: Error): void {
+  #logProblem(run_id: string, error: Error): void {
     const { message } = error;
-    if (this.#told.has(message)) return;
-    this.#told.add(message);
+    if (this.#logged.has(message)) return;
+    this.#logged.add(message);
     const isDamage = error instanceof StoreError && error.code === "DamagedRow";
     const next = isDamage
       ? "The file is up to date before that row; other runs are not affected"
@@ -161,7 +172,7 @@ export class Mirror {
 }
 
 /** Events after which a run's approvals have changed: requested, answered, used or expired. */
-const ABOUT_APPROVALS: ReadonlySet<EventType> = new Set([
+const APPROVAL_EVENTS: ReadonlySet<EventType> = new Set([
   "approval_required",
   "approval_granted",
   "approval_denied",
@@ -178,15 +189,15 @@ function isInterrupted({ type, payload }: RuntimeEvent): boolean {
 
 type Page = readonly RuntimeEvent[];
 
-function textOf({ position, behind }: State): string {
+function textOf({ position, behind }: MirrorState): string {
   return JSON.stringify({ position, behind: [...behind] });
 }
 
-function isKept(value: unknown): value is { readonly position: number; readonly behind: readonly string[] } {
+function isStoredState(value: unknown): value is { readonly position: number; readonly behind: readonly string[] } {
   if (!isObject(value)) return false;
   const { position, behind } = value;
-  const isPlace = Number.isSafeInteger(position) && Number(position) >= 0;
-  return isPlace && Array.isArray(behind) && behind.every((run_id) => typeof run_id === "string");
+  const isPosition = Number.isSafeInteger(position) && Number(position) >= 0;
+  return isPosition && Array.isArray(behind) && behind.every((run_id) => typeof run_id === "string");
 }
 
 function* eventsOf(rows: readonly RecordedRow[]): Iterable<RuntimeEvent> {
@@ -194,13 +205,13 @@ function* eventsOf(rows: readonly RecordedRow[]): Iterable<RuntimeEvent> {
 }
 
 /** Yields the events before an unreadable one, then throws the error of its reader. */
-async function* pagesOf(events: AsyncIterable<RuntimeEvent> | Iterable<RuntimeEvent>): AsyncIterable<Page> {
+async function* inPages(events: AsyncIterable<RuntimeEvent> | Iterable<RuntimeEvent>): AsyncIterable<Page> {
   let page: RuntimeEvent[] = [];
   let problem: { readonly error: unknown } | undefined;
   try {
     for await (const event of events) {
       page.push(event);
-      if (page.length < A_READ) continue;
+      if (page.length < PAGE_SIZE) continue;
       yield page;
       page = [];
     }

@@ -15,9 +15,9 @@ export class OutputFeed {
 }
 
 const EVERY_MS = 1000;
-const MOST_CHARACTERS = 300;
+const MAX_CHARACTERS = 300;
 /** Longer than any secret, so that redaction sees it in full. */
-const KEPT_CHARACTERS = 20_000;
+const MAX_TAIL_CHARACTERS = 20_000;
 /** More than can run in parallel, so older calls have ended. */
 const MAX_CALLS = 50;
 
@@ -72,13 +72,13 @@ export class OutputTails {
 
 /** Truncated at white space if possible: redaction does not recognise the second half of a secret. */
 function lastOf(text: string): string {
-  if (text.length <= KEPT_CHARACTERS) return text;
-  const kept = text.slice(-KEPT_CHARACTERS);
+  if (text.length <= MAX_TAIL_CHARACTERS) return text;
+  const kept = text.slice(-MAX_TAIL_CHARACTERS);
   return kept.slice(Math.max(0, kept.search(/\s/)));
 }
 
 /** Of a line that is redrawn in place, such as a progress bar, the latest version counts. */
 function lastLine(text: string): string {
   const lines = text.split(/[\r\n]+/).map((line) => line.trim());
-  return (lines.findLast((line) => line !== "") ?? "").slice(0, MOST_CHARACTERS).toWellFormed();
+  return (lines.findLast((line) => line !== "") ?? "").slice(0, MAX_CHARACTERS).toWellFormed();
 }

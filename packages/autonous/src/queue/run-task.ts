@@ -3,9 +3,9 @@ import { faultReason, makeVisible, secretsOf } from "@autonous/runtime/internal"
 import type { Runtime, Tool } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentLimits } from "../agent/usage/limits.ts";
-import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
-import { REASONS } from "../model/failures/failure.ts";
-import type { FailureReason } from "../model/failures/failure.ts";
+import type { AgentOptions, AgentOutcome } from "../agent/agent-run.ts";
+import { REASONS } from "../model/failures/model-failure.ts";
+import type { FailureReason } from "../model/failures/model-failure.ts";
 import type { Message, ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store, Task } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -119,14 +119,14 @@ async function askAgent(lease: Lease, options: Asking): Promise<AgentOutcome> {
 const UNDO_HINTS: Readonly<Record<string, (task: Task) => string>> = {
   telegram: ({ task_id }) => ` To undo: /undo ${task_id.slice(-6)}`,
 };
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** What a task that was stopped has changed. */
 async function changedWords({ task }: Lease, runtime: Runtime): Promise<string> {
   const changes = await runtime.changes();
   if (changes.length === 0) return "No files changed.";
-  const names = changes.slice(0, MOST_NAMED).map(({ path }) => makeVisible(path));
-  const more = changes.length > MOST_NAMED ? ` and ${changes.length - MOST_NAMED} more` : "";
+  const names = changes.slice(0, MAX_NAMED).map(({ path }) => makeVisible(path));
+  const more = changes.length > MAX_NAMED ? ` and ${changes.length - MAX_NAMED} more` : "";
   return `Changed files: ${names.join(", ")}${more}.${UNDO_HINTS[task.source]?.(task) ?? ""}`;
 }
 

@@ -3,7 +3,7 @@ import { isParked } from "@autonous/runtime/internal";
 import type { Runtime, ToolCallResult } from "@autonous/runtime";
 import type { FileDiff } from "@autonous/runtime/internal";
 import { isObject, parseKept } from "../store/sqlite/kept-json.ts";
-import type { Finish, Lease, Store, UndoWish } from "../store/store.ts";
+import type { Finish, Lease, Store, UndoRequest } from "../store/store.ts";
 
 interface UndoOptions {
   readonly store: Store;
@@ -70,6 +70,6 @@ function finishFor(result: ToolCallResult): Finish {
   return { outcome: "failed", error: message, reply: message };
 }
 
-function isUndoWish(value: unknown): value is UndoWish {
+function isUndoWish(value: unknown): value is UndoRequest {
   return isObject(value) && typeof value["run_id"] === "string" && typeof value["digest"] === "string";
 }

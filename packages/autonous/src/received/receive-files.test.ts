@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createRuntime } from "@autonous/runtime";
 import type { RuntimeOptions } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
-import { modelFailed } from "../model/failures/failure.ts";
+import { modelFailed } from "../model/failures/model-failure.ts";
 import type { Message, ModelProvider } from "../model/provider.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";

@@ -1,10 +1,10 @@
-import type { Commander } from "../queue/commander.ts";
+import type { OutboxSender } from "../queue/outbox-sender.ts";
 import type { ServiceContext } from "./context.ts";
 import { openTelegramChannel } from "./telegram.ts";
 
-/** An open channel: it receives messages, and its commander sends the entries of the outbox. */
+/** An open channel: it receives messages, and its sender sends the entries of the outbox. */
 export interface OpenChannel {
-  readonly commander: Commander;
+  readonly sender: OutboxSender;
   /** Stops receiving. Closed after the last replies were sent. */
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { Settings } from "../config/settings.ts";
-import type { Bell } from "../queue/bell.ts";
+import type { Notifier } from "../store/notifier.ts";
 import type { OutputFeed } from "../queue/output-feed.ts";
 import type { Store } from "../store/store.ts";
 import type { Logger } from "../supervisor/logger.ts";
@@ -42,8 +42,8 @@ export interface ServiceContext {
   readonly settings: Settings;
   readonly environment: NodeJS.ProcessEnv;
   readonly store: Store;
-  /** Rings when an event was recorded. */
-  readonly bell: Bell;
+  /** Notified when something was recorded. */
+  readonly notifier: Notifier;
   /** Output of running commands. */
   readonly outputs: OutputFeed;
   readonly moduleTools: ModuleTools;

@@ -13,11 +13,11 @@ export interface OpenHttp {
 
 /** HTTP on 127.0.0.1. Throws `CannotServe` when the port is taken. */
 export async function openHttp(context: ServiceContext, token: string): Promise<OpenHttp> {
-  const { store, bell, settings, logger, onTask, redact } = context;
+  const { store, notifier, settings, logger, onTask, redact } = context;
   const closing = new AbortController();
   const server = await listen({
     store,
-    bell,
+    notifier,
     token,
     port: settings.http_port,
     log: logger.part("http").warn,
@@ -32,7 +32,7 @@ export async function openHttp(context: ServiceContext, token: string): Promise<
     url: server.url,
     async close() {
       closing.abort();
-      bell.ring();
+      notifier.notify();
       await server.close();
     },
   };

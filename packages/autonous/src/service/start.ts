@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { redact } from "@autonous/runtime";
 import { headsFolder, openState, secretsOf, sweepLost } from "@autonous/runtime/internal";
-import { httpCommander } from "../channels/http/commander.ts";
-import { Bell } from "../queue/bell.ts";
-import type { Commander } from "../queue/commander.ts";
+import { httpSender } from "../channels/http/http-sender.ts";
+import { Notifier } from "../store/notifier.ts";
+import type { OutboxSender } from "../queue/outbox-sender.ts";
 import { OutputFeed } from "../queue/output-feed.ts";
-import { followRecord } from "../queue/follow.ts";
+import { followRecord } from "../queue/follow-record.ts";
 import { Mirror } from "../queue/mirror.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { lockHolder, lockStateFolder } from "../store/sqlite/state-lock.ts";
@@ -65,7 +65,7 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   await store.inbox.recover(EVERYBODY);
   const telemetry = await openTelemetry({ store, state_dir, environment: place.environment, logger });
   opened.defer(() => telemetry.close());
-  const news = { bell: new Bell(), outputs: new OutputFeed(), moduleTools: new ModuleTools() };
+  const news = { notifier: new Notifier(), outputs: new OutputFeed(), moduleTools: new ModuleTools() };
   const base = { ...place, ...news, state_dir, store, logger, telemetry, redact: redactText };
   const supervisor = createSupervisor(base);
   const context: ServiceContext = {
@@ -75,9 +75,9 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   };
   const http = await openHttp(context, token);
   opened.defer(() => http.close());
-  const commanders = [httpCommander, ...(await openChannels(context, opened))];
+  const senders = [httpSender, ...(await openChannels(context, opened))];
   await startBackground(context, opened);
-  opened.defer(startFollowing(context, commanders));
+  opened.defer(startFollowing(context, senders));
   logger.info("Service started", { pid: process.pid, url: http.url });
   supervisor.start();
   opened.defer(() => supervisor.stop(place.settings.drain_seconds * 1000));
@@ -103,15 +103,15 @@ function holdStateFolder(state_dir: string): () => void {
   );
 }
 
-async function openChannels(context: ServiceContext, opened: AsyncDisposableStack): Promise<readonly Commander[]> {
-  const commanders: Commander[] = [];
+async function openChannels(context: ServiceContext, opened: AsyncDisposableStack): Promise<readonly OutboxSender[]> {
+  const senders: OutboxSender[] = [];
   for (const open of CHANNELS) {
     const channel = await open(context);
     if (channel === undefined) continue;
     opened.defer(() => channel.close());
-    commanders.push(channel.commander);
+    senders.push(channel.sender);
   }
-  return commanders;
+  return senders;
 }
 
 async function startBackground(context: ServiceContext, opened: AsyncDisposableStack): Promise<void> {
@@ -122,29 +122,29 @@ async function startBackground(context: ServiceContext, opened: AsyncDisposableS
 }
 
 /** Sends replies and keeps the runs' files up to date. The returned function does both a last time, then stops. */
-function startFollowing(context: ServiceContext, commanders: readonly Commander[]): () => Promise<void> {
-  const { store, state_dir, bell, logger, telemetry } = context;
+function startFollowing(context: ServiceContext, senders: readonly OutboxSender[]): () => Promise<void> {
+  const { store, state_dir, notifier, logger, telemetry } = context;
   const log = logger.part("record").warn;
   const stopped = new AbortController();
   const onEvents = telemetry.observe;
   const mirror = new Mirror({ store, state_dir, heads: headsFolder(), clock: Date.now, log, onEvents });
-  const counted = commanders.map(telemetry.counting);
-  const following = followRecord(stopped.signal, { store, bell, mirror, commanders: counted, log });
+  const counted = senders.map(telemetry.counting);
+  const following = followRecord(stopped.signal, { store, notifier, mirror, senders: counted, log });
   return async () => {
     stopped.abort();
-    bell.ring();
+    notifier.notify();
     await following;
   };
 }
 
 /** Keeps one worker process running that processes the tasks. */
 function createSupervisor(context: Omit<ServiceContext, "workerStatus" | "onTask">): Supervisor {
-  const { roots, state_dir, settings, environment, store, bell, outputs, moduleTools, logger, telemetry } = context;
+  const { roots, state_dir, settings, environment, store, notifier, outputs, moduleTools, logger, telemetry } = context;
   return new Supervisor({
     ...findProgram(),
     words: ["worker", ...roots.flatMap((root) => ["--root", root]), "--state-dir", state_dir],
     environment: withoutSecrets(environment),
-    onRecorded: () => bell.ring(),
+    onRecorded: () => notifier.notify(),
     onBreaker: telemetry.onBreaker,
     onOutput: (output) => outputs.push(output),
     onModuleTools: (tools) => moduleTools.set(tools),
@@ -152,7 +152,7 @@ function createSupervisor(context: Omit<ServiceContext, "workerStatus" | "onTask
       telemetry.onWorkerEnd();
       sweepLost(); // its commands must end before another worker resumes its tasks
       await store.inbox.releaseWorker(worker, options);
-      bell.ring(); // it may have exited before it announced its last events
+      notifier.notify(); // it may have exited before it announced its last events
     },
     logger,
     drainMs: settings.drain_seconds * 1000,

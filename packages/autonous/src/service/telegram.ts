@@ -14,7 +14,7 @@ const MEGABYTE = 1_000_000;
 
 /** Telegram, if a token is set. */
 export async function openTelegramChannel(context: ServiceContext): Promise<OpenChannel | undefined> {
-  const { settings, store, bell, outputs, onTask, redact, state_dir, logger } = context;
+  const { settings, store, notifier, outputs, onTask, redact, state_dir, logger } = context;
   const { telegram_token: token, telegram_api_root: api_root, telegram_allowed_users: allowed_users = [] } = settings;
   if (token === undefined) return undefined;
   const { BadToken, openTelegram } = await import("../channels/telegram/channel.ts");
@@ -33,7 +33,7 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
       },
       state_dir,
       store,
-      bell,
+      notifier,
       outputs,
       onTask,
       redact,

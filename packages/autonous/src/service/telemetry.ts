@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { BreakerState } from "../model/failures/circuit-breaker.ts";
-import type { Commander } from "../queue/commander.ts";
+import type { OutboxSender } from "../queue/outbox-sender.ts";
 import { databaseFile } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { TASK_STATE_NAMES, isOver } from "../store/queue/task-states.ts";
@@ -16,8 +16,8 @@ import { openTraces } from "../telemetry/traces.ts";
 export interface Telemetry {
   /** Receives recorded events in order. Never throws. */
   readonly observe: (events: readonly RuntimeEvent[]) => void;
-  /** Wraps a commander to count what it sends. */
-  readonly counting: (commander: Commander) => Commander;
+  /** Wraps a sender to count what it sends. */
+  readonly counting: (sender: OutboxSender) => OutboxSender;
   readonly onBreaker: (breaker: BreakerState) => void;
   readonly onWorkerEnd: () => void;
   /** In the text format of Prometheus. */
@@ -51,7 +51,7 @@ export async function openTelemetry({ store, state_dir, environment, logger }: T
         traces?.observe(event);
       }
     },
-    counting: (commander) => countSends(commander, registry),
+    counting: (sender) => countSends(sender, registry),
     onBreaker: (breaker) => breakers.put(breaker),
     onWorkerEnd: () => breakers.clear(),
     async metrics(worker) {
@@ -72,14 +72,14 @@ async function findEvent(store: Store, run_id: string, event_id: string): Promis
   return undefined;
 }
 
-function countSends(commander: Commander, registry: Registry): Commander {
-  const { channel } = commander;
+function countSends(sender: OutboxSender, registry: Registry): OutboxSender {
+  const { channel } = sender;
   const count = (outcome: "sent" | "failed"): void => registry.add("autonous_outbox_sends_total", { channel, outcome });
   return {
-    ...commander,
+    ...sender,
     async send(row, joined) {
       try {
-        const receipt = await commander.send(row, joined);
+        const receipt = await sender.send(row, joined);
         count("sent");
         return receipt;
       } catch (error) {

@@ -1,13 +1,13 @@
 import { dirname, join } from "node:path";
 import type { Database } from "./sqlite/database.ts";
-import { createApprovals } from "./queue/approvals.ts";
-import { createCalls } from "./record/calls.ts";
-import { createEvents } from "./record/events.ts";
+import { createApprovals } from "./queue/approval-table.ts";
+import { createCalls } from "./record/call-table.ts";
+import { createEvents } from "./record/event-table.ts";
 import { TableJournal } from "./queue/table-journal.ts";
 import { createHistory } from "./queue/history.ts";
 import { createInbox } from "./queue/inbox.ts";
 import { createRevisions } from "./queue/revisions.ts";
-import { createMemory } from "./keepers/memory.ts";
+import { createMemory } from "./keepers/memory-table.ts";
 import { keepCopy } from "./sqlite/keep-copy.ts";
 import { migrate, MIGRATIONS } from "./sqlite/migrate.ts";
 import type { Migration } from "./sqlite/migrate.ts";
@@ -18,8 +18,8 @@ import { openSqlite } from "./sqlite/sqlite.ts";
 import { isStateFolderLocked, lockHolder } from "./sqlite/state-lock.ts";
 import { StoreError } from "./store-error.ts";
 import type { Store, KeyValues } from "./store.ts";
-import { createTasks } from "./queue/tasks.ts";
-import { createUpkeep } from "./keepers/upkeep.ts";
+import { createTasks } from "./queue/task-table.ts";
+import { createUpkeep } from "./keepers/run-retention.ts";
 import { appendServiceEvents } from "./record/service-chain.ts";
 
 export interface OpenStoreOptions {

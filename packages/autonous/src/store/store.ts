@@ -1,4 +1,4 @@
-import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
 import type {
   ApprovalKeeper,
   EventDraft,
@@ -7,17 +7,17 @@ import type {
   MemoryKeeper,
   QuotaKeeper,
 } from "@autonous/runtime/internal";
-import type { AuditFilter, AuditPage } from "./record/audit-filter.ts";
-import type { Upkeep } from "./keepers/kept-runs.ts";
-import type { History } from "./queue/conversation.ts";
-import type { RecordedRow } from "./record/events.ts";
+import type { Upkeep } from "./keepers/run-retention.ts";
+import type { History } from "./queue/history.ts";
+import type { Events } from "./record/event-table.ts";
 import type { Outbox, Outgoing } from "./record/outgoing.ts";
 import type { RecordChecks } from "./record/record-checks.ts";
 import type { Revisions } from "./queue/revisions.ts";
 import type { TaskState, WorkingState } from "./queue/task-states.ts";
 
-export type { History, HistoryRow } from "./queue/conversation.ts";
-export type { ForgottenRun, OldRun, Upkeep } from "./keepers/kept-runs.ts";
+export type { HistoryRow } from "./queue/history.ts";
+export type { ForgottenRun } from "./keepers/run-retention.ts";
+export type { EventFilter, Events } from "./record/event-table.ts";
 export type { GivenUpAnswer, Outbox, OutboxRow, Outgoing, ShownMessage } from "./record/outgoing.ts";
 
 /**
@@ -107,33 +107,33 @@ export interface Message {
   /** Files that came with it, as JSON. */
   readonly files?: string;
   /** Undo these changes instead of asking the model. */
-  readonly undoes?: UndoWish;
+  readonly undoes?: UndoRequest;
   /** Earliest start. Later tasks of the lane wait too. */
   readonly run_at?: number;
 }
 
 /** A request to undo the changes of a run, as shown to a person. */
-export interface UndoWish {
+export interface UndoRequest {
   readonly run_id: string;
   /** Digest of what was shown: nothing is undone if the changes differ by then. */
   readonly digest: string;
 }
 
-export interface Ingested {
+export interface IngestResult {
   readonly task_id: string;
   readonly run_id: string;
   /** The message was accepted before; these are its ids. */
   readonly duplicate: boolean;
 }
 
-interface Closing {
+interface FinishOptions {
   /** Recorded before the task's last event, which the store adds. */
   readonly events?: readonly EventDraft[];
   /** Also claims the task that has waited longest, in the same transaction. */
   readonly take_next?: boolean;
 }
 
-export type Finish = Closing &
+export type Finish = FinishOptions &
   (
     | { readonly outcome: "done"; readonly reply: string }
     | { readonly outcome: "failed" | "dead"; readonly error: string; readonly reply?: string }
@@ -152,7 +152,7 @@ export interface Beat {
 }
 
 export interface Inbox {
-  ingest(message: Message): Promise<Ingested>;
+  ingest(message: Message): Promise<IngestResult>;
   /** Claims up to `slots` tasks, at most one per lane, longest waiting first. */
   claim(worker: string, slots: number): Promise<readonly Lease[]>;
   setState(lease: Lease, state: WorkingState): Promise<void>;
@@ -248,30 +248,6 @@ export interface Tasks {
   drop(task_id: string, by: string): Promise<TaskAnswer | undefined>;
 }
 
-export interface RecordedEvent {
-  /** Increases over all runs in recording order. */
-  readonly position: number;
-  readonly event: RuntimeEvent;
-}
-
-export interface EventFilter {
-  readonly run_id?: string;
-  readonly task_id?: string;
-  readonly limit: number;
-}
-
-export interface Events {
-  /** The first `limit` events after a position, of all runs unless one is named. Throws if one is damaged. */
-  read(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedEvent[]>;
-  /** The last `limit` of them, oldest first. */
-  last(filter: EventFilter): Promise<readonly RecordedEvent[]>;
-  /** This and `lastRows` are for readers of several runs: a damaged row is reported in its place instead of thrown. */
-  rows(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedRow[]>;
-  lastRows(filter: EventFilter): Promise<readonly RecordedRow[]>;
-  /** The audit records of calls, newest first. */
-  audits(filter: AuditFilter): Promise<AuditPage>;
-}
-
 export interface Calls {
   /** The result of a finished call, so that it does not run again after a crash. */
   result(call: { readonly run_id: string; readonly tool_call_id: string }): Promise<ToolCallResult | undefined>;
@@ -284,10 +260,10 @@ export interface KeyValues {
    * Changes one value and records the resulting events in one transaction, without interleaved writes. `change` must be
    * pure. If it returns no value, the old one is kept.
    */
-  update<Result>(key: string, change: (value: string | undefined) => KeptChange<Result>): Promise<Result>;
+  update<Result>(key: string, change: (value: string | undefined) => ValueChange<Result>): Promise<Result>;
 }
 
-export interface KeptChange<Result> {
+export interface ValueChange<Result> {
   readonly result: Result;
   readonly value?: string;
   /** Recorded in the chain of the service, which belongs to no task and is never pruned. */

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import type { FromWorker, ToWorker } from "./messages.ts";
 import { WORKER_NAME } from "./messages.ts";
-import { OutputLines } from "./output-lines.ts";
+import { OutputLines } from "./worker-output.ts";
 import { pause } from "@autonous/runtime/internal";
 
 export interface ChildProgram {
@@ -34,7 +34,7 @@ export interface Child {
 }
 
 /** The last output arrives after the exit: maximum wait for it. */
-const LAST_WORDS_MS = 50;
+const FLUSH_MS = 50;
 
 export function startChild(options: ChildOptions): Child {
   const { worker, program, words, flags, environment } = options;
@@ -64,7 +64,7 @@ export function startChild(options: ChildOptions): Child {
     tell: (message) => void (child.connected && child.send(message, () => undefined)),
     kill: () => void child.kill("SIGKILL"),
     ended: ended.then(async (how) => {
-      await Promise.race([closed, pause(LAST_WORDS_MS, { unref: true })]);
+      await Promise.race([closed, pause(FLUSH_MS, { unref: true })]);
       return how;
     }),
   };

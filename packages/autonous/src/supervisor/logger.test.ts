@@ -71,20 +71,20 @@ test("a line has its time, level, part and facts, and the file is for this user 
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("a fact cannot take the place of what every line has", () => {
+test("a custom field cannot replace the standard fields of a line", () => {
   const { open, lines } = scratch();
   open().info("Began", { level: "error", ts: "never", message: "other" });
   expect(lines()).toMatchObject([{ level: "info", ts: "1970-01-01T00:00:00.000Z", message: "Began" }]);
 });
 
-test("secrets are in neither the file nor what people are told", () => {
+test("secrets appear neither in the file nor in messages", () => {
   const { open, lines, told } = scratch();
   open().warn('the password is "hunter2"', { why: "hunter2\nhunter2" });
   expect(JSON.stringify(lines())).not.toContain("hunter2");
   expect(told).toEqual(['the password is "[REDACTED]"']);
 });
 
-test("a line that would be too long is cut, and newlines in it do not make another", () => {
+test("a line that would be too long is truncated, and newlines in it do not start another", () => {
   const { open, lines } = scratch();
   open().info(`a\nb${"x".repeat(100_000)}`);
   const [line] = lines();
@@ -93,7 +93,7 @@ test("a line that would be too long is cut, and newlines in it do not make anoth
   expect(String(line?.["message"]).length).toBeLessThan(8300);
 });
 
-test("a file that is full makes room, and at most the set number is kept, none over the limit", () => {
+test("a full log file is rotated; at most the configured number of files remains, none over the size limit", () => {
   const { open, folder, file } = scratch();
   const logger = open({ maxBytes: 1000, kept: 3 });
   for (let i = 0; i < 100; i++) logger.info(`line ${i}`);
@@ -103,7 +103,7 @@ test("a file that is full makes room, and at most the set number is kept, none o
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).size).toBeLessThanOrEqual(1000);
 });
 
-test("a file is continued at the next start, after a line that was cut off too", () => {
+test("the next start appends to the file, also after a truncated line", () => {
   const { open, file } = scratch();
   open().info("one");
   const whole = readFileSync(file, "utf8");

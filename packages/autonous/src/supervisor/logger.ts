@@ -36,7 +36,7 @@ export interface LoggerOptions {
 }
 
 const MAX_BYTES = 10 * 1024 * 1024;
-const KEPT = 5;
+const MAX_LOG_FILES = 5;
 /** Enough for a stack trace. */
 const MAX_CHARACTERS = 8192;
 
@@ -47,7 +47,7 @@ export function logFile(folder: string): string {
 
 /** Never throws: a log that cannot be written is reported once, and stops nothing. */
 export function createLogger(options: LoggerOptions): Logger & { close(): void } {
-  const { folder, redact, tell, clock = Date.now, maxBytes = MAX_BYTES, kept = KEPT } = options;
+  const { folder, redact, tell, clock = Date.now, maxBytes = MAX_BYTES, kept = MAX_LOG_FILES } = options;
   const file = new RotatingFile({ path: logFile(folder), maxBytes, kept });
   const shorten = (text: string): string => redact(text.length > MAX_CHARACTERS ? cut(text) : text);
   const safeFacts = (facts: Facts): Facts =>

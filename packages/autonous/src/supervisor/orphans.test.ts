@@ -17,7 +17,7 @@ async function sleeping(supervisor: number, words: readonly string[]): Promise<n
   return child.pid ?? 0;
 }
 
-test("a worker is ended whose supervisor is gone, also where it sleeps; any other is left alone", async () => {
+test("a worker whose supervisor has exited is killed, even while it sleeps; any other is left alone", async () => {
   const { path } = await scratchFolder();
   const gone = process.ppid; // any process but the parent
   const orphan = await sleeping(gone, ["worker", "--root", "/", "--state-dir", path]);

@@ -6,7 +6,7 @@ import { createLogger, logFile } from "./logger.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { SupervisorOptions } from "./supervisor.ts";
 
-interface Watched {
+interface SupervisorSetup {
   readonly supervisor: Supervisor;
   /** What people were told. */
   readonly lines: string[];
@@ -17,7 +17,7 @@ interface Watched {
 }
 
 /** A supervisor whose worker is this program. */
-function watch(program: string, options: Partial<SupervisorOptions> = {}): Watched {
+function watch(program: string, options: Partial<SupervisorOptions> = {}): SupervisorSetup {
   const folder = mkdtempSync(join(tmpdir(), "autonous-supervisor-"));
   const path = join(folder, "worker.mjs");
   writeFileSync(path, program);
@@ -58,7 +58,7 @@ async function until(condition: () => boolean): Promise<void> {
 const ALIVE = "setInterval(() => process.send({ type: 'alive' }), 20); process.on('disconnect', () => process.exit());";
 const DRAINED = "process.on('message', ({ type }) => type === 'drain' && process.exit(0));";
 
-test("a worker that ends is followed at once, and with growing waits when the next ones end too", async () => {
+test("a worker that exits is restarted at once, and with growing waits if the next ones exit too", async () => {
   const { lines, ended } = watch("process.exit(3)");
   await until(() => lines.length === 4);
   expect(lines).toEqual([
@@ -70,14 +70,14 @@ test("a worker that ends is followed at once, and with growing waits when the ne
   expect(new Set(ended).size).toBe(4);
 });
 
-test("a worker that ends after it has done a task is followed at once, however often", async () => {
+test("a worker that exits after finishing a task is restarted at once, every time", async () => {
   const { lines, recorded } = watch("process.send({ type: 'finished' }, () => process.exit(3))");
   await until(() => lines.length === 4);
   expect(lines).toEqual(lines.map(() => "The worker exited (exit code 3); restarting at once"));
   expect(recorded()).toBeGreaterThanOrEqual(4);
 });
 
-test("a worker that never stays up is given up with its last words, and tried again seldom", async () => {
+test("a worker that never stays up is reported with its last output, and retried rarely", async () => {
   const { supervisor, lines, ended, logged } = watch(
     "console.error('no disk'); console.error('no luck'); process.exit(3)",
     {
@@ -101,7 +101,7 @@ test("a worker that never stays up is given up with its last words, and tried ag
   expect(supervisor.status().state).toBe("given_up");
 });
 
-test("a worker that was given up counts as well again once it has done a task", async () => {
+test("a worker that recovered counts as healthy once it has finished a task", async () => {
   const script = `
     import { existsSync, writeFileSync } from "node:fs";
     const mark = process.argv[1] + ".fixed";
@@ -128,11 +128,11 @@ test("a worker that was given up counts as well again once it has done a task", 
 // oxfmt-ignore
 const HANGING = [
   { title: "hangs",                                    program: "process.send({ type: 'alive' }); for (;;);" },
-  { title: "hangs before it was heard of",             program: "for (;;);" },
-  { title: "turns, but is not answered by its store",  program: "setInterval(() => {}, 10)" },
+  { title: "hangs before its first message",            program: "for (;;);" },
+  { title: "runs, but its store does not answer", program: "setInterval(() => {}, 10)" },
 ];
 
-test.each(HANGING)("a worker that $title is ended and replaced", async ({ program }) => {
+test.each(HANGING)("a worker that $title is killed and replaced", async ({ program }) => {
   const { lines, ended } = watch(program);
   await until(() => lines.length === 2);
   expect(lines[0]).toContain("The worker hangs");
@@ -140,7 +140,7 @@ test.each(HANGING)("a worker that $title is ended and replaced", async ({ progra
   expect(ended[0]).not.toContain("blameless");
 });
 
-test("a worker that starts slowly is not taken for hung", async () => {
+test("a slowly starting worker does not count as hung", async () => {
   const started = join(mkdtempSync(join(tmpdir(), "autonous-slow-")), "started");
   onTestFinished(() => rmSync(dirname(started), { recursive: true }));
   const program = `import { appendFileSync } from "node:fs"; appendFileSync(${JSON.stringify(started)}, "x");
@@ -151,7 +151,7 @@ test("a worker that starts slowly is not taken for hung", async () => {
   expect(readFileSync(started, "utf8")).toBe("x");
 });
 
-test("a supervisor that was asleep itself does not take its worker for hung", async () => {
+test("a supervisor that was asleep itself does not report its worker as hung", async () => {
   const { lines, recorded } = watch(`${ALIVE} setInterval(() => process.send({ type: 'recorded' }), 100)`);
   await until(() => recorded() > 0);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500); // more than fifteen checks
@@ -160,7 +160,7 @@ test("a supervisor that was asleep itself does not take its worker for hung", as
   expect(lines).toEqual([]);
 });
 
-test("a worker that cannot be started is tried again", async () => {
+test("starting a worker is retried", async () => {
   // No argument of a program may be so long.
   const { lines, ended } = watch(ALIVE, { words: ["x".repeat(1_000_000)] });
   await until(() => lines.length === 2);
@@ -169,14 +169,14 @@ test("a worker that cannot be started is tried again", async () => {
   expect(ended).toHaveLength(2);
 });
 
-test("what goes wrong when a worker is seen off is reported, and the next one still starts", async () => {
+test("an error in the worker-end handler is reported, and the next worker still starts", async () => {
   const { lines } = watch("process.exit(3)", { onWorkerEnd: () => Promise.reject(new Error("the store is locked")) });
   await until(() => lines.length === 6);
   expect(lines[0]).toBe("Cannot release the tasks of the exited worker: the store is locked");
   expect(lines[5]).toContain("200 ms");
 });
 
-test("a supervisor that is stopped asks its worker to end, and starts no other", async () => {
+test("a supervisor that is stopped asks its worker to exit, and starts no other", async () => {
   const { supervisor, lines, ended, recorded } = watch(`${ALIVE} ${DRAINED} process.send({ type: 'recorded' })`);
   await until(() => recorded() === 1);
   await supervisor.stop(60_000);
@@ -185,14 +185,14 @@ test("a supervisor that is stopped asks its worker to end, and starts no other",
   expect(supervisor.status()).toMatchObject({ state: "stopped", pid: null, ends: 0 });
 });
 
-test("a worker that does not end when it is asked to is ended by force, and its tasks are not blamed", async () => {
+test("a worker that does not exit on request is killed, and its tasks count no crash", async () => {
   const { supervisor, ended, recorded } = watch(`${ALIVE} process.send({ type: 'recorded' })`);
   await until(() => recorded() === 1);
   await supervisor.stop(50);
   expect(ended).toEqual([expect.stringMatching(/ blameless$/)]);
 });
 
-test("a worker that crashes while it drains is blamed", async () => {
+test("a worker that crashes while it drains counts as a crash", async () => {
   const crash = "process.on('message', ({ type }) => type === 'drain' && process.exit(3));";
   const { supervisor, ended, recorded } = watch(`${ALIVE} ${crash} process.send({ type: 'recorded' })`);
   await until(() => recorded() === 1);
@@ -200,7 +200,7 @@ test("a worker that crashes while it drains is blamed", async () => {
   expect(ended).toEqual([expect.stringMatching(/^[\d-]+$/)]);
 });
 
-test("a worker that is ended at once while it drains delays nothing", async () => {
+test("a worker that is killed while it drains delays nothing", async () => {
   const { supervisor, ended, recorded } = watch(`${ALIVE} process.send({ type: 'recorded' })`);
   await until(() => recorded() === 1);
   const stopped = supervisor.stop(3_600_000);
@@ -209,7 +209,7 @@ test("a worker that is ended at once while it drains delays nothing", async () =
   expect(ended).toEqual([expect.stringMatching(/ blameless$/)]);
 });
 
-test("a worker that is to be replaced finishes first, and the next one starts at once", async () => {
+test("a worker that is replaced finishes first, and the next one starts at once", async () => {
   const { supervisor, lines, ended, recorded } = watch(`${ALIVE} ${DRAINED} process.send({ type: 'recorded' })`);
   await until(() => recorded() === 1);
   const { pid } = supervisor.status();
@@ -271,7 +271,7 @@ test.each(ASKED_LATE)(
   },
 );
 
-test("a restart while a worker is seen off starts no worker once the supervisor is stopped", async () => {
+test("a restart during the worker-end handler starts no worker once the supervisor is stopped", async () => {
   const goodbye = new SlowGoodbye();
   const { supervisor, logged } = watch("process.exit(3)", { onWorkerEnd: goodbye.onWorkerEnd });
   await until(() => goodbye.count === 1);
@@ -283,7 +283,7 @@ test("a restart while a worker is seen off starts no worker once the supervisor 
   expect(logged().filter(({ message }) => message === "Worker started")).toHaveLength(1);
 });
 
-test("a supervisor that is stopped while it waits for the next start does not start it", async () => {
+test("a supervisor that is stopped while it waits for the next start starts nothing", async () => {
   const { supervisor, lines, ended } = watch("process.exit(3)");
   await until(() => lines.length === 2);
   await supervisor.stop(60_000);
@@ -292,7 +292,7 @@ test("a supervisor that is stopped while it waits for the next start does not st
   expect(supervisor.status()).toMatchObject({ state: "stopped", pid: null });
 });
 
-test("what a worker writes is told line by line, whichever output it takes", async () => {
+test("a worker's output is reported line by line, from both streams", async () => {
   const { lines, logged } = watch(
     `${ALIVE} process.stdout.write("one\\n\\ntw"); console.error("three"); process.stdout.write("o")`,
   );

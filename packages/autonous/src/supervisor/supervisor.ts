@@ -59,7 +59,7 @@ const STABLE_MS = 30_000;
 /** Number of output lines that are reported when the worker keeps exiting. */
 const LAST_LINES = 5;
 
-interface Running {
+interface RunningWorker {
   readonly child: Child;
   readonly startedAt: number;
   readonly lines: string[];
@@ -75,9 +75,9 @@ interface Running {
 export class Supervisor {
   readonly #options: SupervisorOptions;
   #state: WorkerState = "stopped";
-  #running: Running | undefined;
+  #running: RunningWorker | undefined;
   /** It has exited and its tasks are being released: the next one starts after that. */
-  #leaving: Running | undefined;
+  #leaving: RunningWorker | undefined;
   #over: Promise<void> = Promise.resolve();
   #started = 0;
   #ends = 0;
@@ -127,7 +127,7 @@ export class Supervisor {
     if (this.#running !== undefined) endOnPurpose(this.#running);
   }
 
-  async #drain(running: Running, deadlineMs: number): Promise<void> {
+  async #drain(running: RunningWorker, deadlineMs: number): Promise<void> {
     running.isReplaced = true;
     running.child.tell({ type: "drain" });
     const timer = setTimeout(() => endOnPurpose(running), deadlineMs);
@@ -152,7 +152,7 @@ export class Supervisor {
       onProblem: ({ message }) => log.warn(`Cannot reach the worker: ${message}`, { worker }),
     });
     const marks = { isReplaced: false, isBlameless: false, isFollowedAtOnce: false };
-    const running: Running = { child, startedAt: Date.now(), lines, ...marks };
+    const running: RunningWorker = { child, startedAt: Date.now(), lines, ...marks };
     this.#running = running;
     this.#state = "starting";
     this.#silentChecks = 0;
@@ -182,7 +182,7 @@ export class Supervisor {
     this.#why = null;
   }
 
-  async #afterEnd(running: Running, how: string): Promise<void> {
+  async #afterEnd(running: RunningWorker, how: string): Promise<void> {
     this.#running = undefined;
     this.#leaving = running;
     await this.#seeOff(running);
@@ -195,7 +195,7 @@ export class Supervisor {
     else this.#startLater(running, how);
   }
 
-  async #seeOff(running: Running): Promise<void> {
+  async #seeOff(running: RunningWorker): Promise<void> {
     const { worker } = running.child;
     try {
       await this.#options.onWorkerEnd(worker, { blameless: running.isBlameless });
@@ -207,7 +207,7 @@ export class Supervisor {
     }
   }
 
-  #startLater({ child: { worker }, isFollowedAtOnce }: Running, how: string): void {
+  #startLater({ child: { worker }, isFollowedAtOnce }: RunningWorker, how: string): void {
     const waitMs = isFollowedAtOnce ? 0 : waitBefore(this.#endsInARow);
     const when = waitMs === 0 ? "at once" : `in ${waitMs} ms`;
     this.#state = "waiting";
@@ -217,7 +217,7 @@ export class Supervisor {
     else this.#next = setTimeout(() => this.#spawn(), waitMs);
   }
 
-  #giveUp({ child: { worker }, lines, isFollowedAtOnce }: Running, how: string): void {
+  #giveUp({ child: { worker }, lines, isFollowedAtOnce }: RunningWorker, how: string): void {
     const waitMs = this.#options.givenUpWaitMs ?? GIVEN_UP_WAIT_MS;
     const said = lines.length === 0 ? "no output" : `output: ${lines.join(" | ")}`;
     this.#state = "given_up";
@@ -239,7 +239,7 @@ export class Supervisor {
     if (++this.#silentChecks >= allowed) this.#endHung(running, allowed);
   }
 
-  #endHung(running: Running, checks: number): void {
+  #endHung(running: RunningWorker, checks: number): void {
     this.#silentChecks = 0;
     const { worker } = running.child;
     const seconds = Math.round((checks * (this.#options.checkMs ?? CHECK_MS)) / 1000);
@@ -250,13 +250,13 @@ export class Supervisor {
   }
 }
 
-function endOnPurpose(running: Running): void {
+function endOnPurpose(running: RunningWorker): void {
   running.isBlameless = true;
   running.child.kill();
 }
 
 const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 5000;
+const MAX_WAIT_MS = 5000;
 /**
  * This many exits in a row mean a persistent fault. More than twice the crashes after which a task is abandoned, so that
  * two tasks that each crash their worker do not stop the service.
@@ -268,5 +268,5 @@ const GIVEN_UP_WAIT_MS = 300_000;
 
 /** How long to wait after this many exits in a row: no wait after the first, which may be a one-off. */
 export function waitBefore(endsInARow: number): number {
-  return endsInARow <= 1 ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (endsInARow - 2), LONGEST_WAIT_MS);
+  return endsInARow <= 1 ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (endsInARow - 2), MAX_WAIT_MS);
 }

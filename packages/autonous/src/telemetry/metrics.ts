@@ -3,7 +3,7 @@ import type { AuditRecord, EventType } from "@autonous/runtime/internal";
 import type { Registry } from "./registry.ts";
 
 /** Running tasks and runs kept in memory. The oldest are evicted; their durations are then not measured. */
-const MOST_REMEMBERED = 50_000;
+const MAX_REMEMBERED = 50_000;
 
 type Payload = RuntimeEvent["payload"];
 
@@ -139,5 +139,5 @@ function textOf(value: unknown): string {
 function remember<T>(all: Map<string, T>, key: string, value: T): void {
   all.set(key, value);
   const [oldest] = all.keys();
-  if (all.size > MOST_REMEMBERED && oldest !== undefined) all.delete(oldest);
+  if (all.size > MAX_REMEMBERED && oldest !== undefined) all.delete(oldest);
 }

@@ -7,7 +7,7 @@ type OfType<Type extends string> = {
 }[MetricName];
 
 /** Label combinations per metric, at most; further ones count as `other`. */
-const MOST_SERIES = 500;
+const MAX_SERIES = 500;
 
 interface Histogram {
   readonly counts: number[];
@@ -83,7 +83,7 @@ function roomFor(
   labels: Readonly<Record<string, string>>,
 ): string {
   const key = labelText(name, (label) => labels[label] ?? "");
-  return series.has(key) || series.size < MOST_SERIES ? key : labelText(name, () => "other");
+  return series.has(key) || series.size < MAX_SERIES ? key : labelText(name, () => "other");
 }
 
 /** `tool="ls",outcome="ok"`: in the order of the table, so that equal labels give equal text. */

@@ -93,7 +93,7 @@ test("spans contain no prompts, replies, arguments or messages", async () => {
   expect(JSON.stringify(await spansOf(RUN.map((draft) => event(draft))))).not.toContain("SECRET");
 });
 
-test("wherever another process takes over, the spans are the same and form one trace", async () => {
+test("if another process takes over, the spans are the same and form one trace", async () => {
   const events = RUN.map((draft) => event(draft));
   const whole = await spansOf(events);
   for (let cut = 0; cut <= events.length; cut++) {

@@ -16,7 +16,7 @@ export interface EventSpan {
   readonly error_type?: string;
 }
 
-type Started = Pick<RuntimeEvent, "event_id" | "type" | "ts" | "parent_id"> & {
+type StartEvent = Pick<RuntimeEvent, "event_id" | "type" | "ts" | "parent_id"> & {
   /** `agent.started` only: the provider in use. */
   readonly provider?: string;
 };
@@ -27,7 +27,7 @@ export interface SpanMakerOptions {
 }
 
 /** Start events kept in memory; the oldest are evicted and looked up again when needed. */
-const MOST_STARTS = 20_000;
+const MAX_STARTS = 20_000;
 
 const STARTS = new Set(["agent.started", "turn.started", "tool_call.started"]);
 
@@ -38,7 +38,7 @@ const STARTS = new Set(["agent.started", "turn.started", "tool_call.started"]);
  */
 export class SpanMaker {
   readonly #findEvent: SpanMakerOptions["findEvent"];
-  readonly #starts = new Map<string, Started>();
+  readonly #starts = new Map<string, StartEvent>();
 
   constructor({ findEvent }: SpanMakerOptions) {
     this.#findEvent = findEvent;
@@ -132,15 +132,15 @@ export class SpanMaker {
     };
   }
 
-  async #agentAbove(event: RuntimeEvent): Promise<Started | undefined> {
+  async #agentAbove(event: RuntimeEvent): Promise<StartEvent | undefined> {
     return await this.#startAbove(event, "agent.started");
   }
 
   /** Follows `parent_id` up to the nearest event of that type. */
-  async #startAbove({ run_id, parent_id }: RuntimeEvent, type: string): Promise<Started | undefined> {
+  async #startAbove({ run_id, parent_id }: RuntimeEvent, type: string): Promise<StartEvent | undefined> {
     let above = parent_id;
-    for (let steps = 0; above !== null && steps < MOST_STEPS; steps++) {
-      const started: Started | undefined = this.#starts.get(above) ?? (await this.#lookUp(run_id, above));
+    for (let steps = 0; above !== null && steps < MAX_STEPS; steps++) {
+      const started: StartEvent | undefined = this.#starts.get(above) ?? (await this.#lookUp(run_id, above));
       if (started === undefined || started.type === type) return started;
       if (type === "tool_call.started") return undefined; // the end of a call is a direct child of its start
       above = started.parent_id;
@@ -148,7 +148,7 @@ export class SpanMaker {
     return undefined;
   }
 
-  async #lookUp(run_id: string, event_id: string): Promise<Started | undefined> {
+  async #lookUp(run_id: string, event_id: string): Promise<StartEvent | undefined> {
     const event = await this.#findEvent(run_id, event_id);
     if (event === undefined) return undefined;
     const started = startOf(event);
@@ -156,10 +156,10 @@ export class SpanMaker {
     return started;
   }
 
-  #remember(started: Started): void {
+  #remember(started: StartEvent): void {
     this.#starts.set(started.event_id, started);
     const [oldest] = this.#starts.keys();
-    if (this.#starts.size > MOST_STARTS && oldest !== undefined) this.#starts.delete(oldest);
+    if (this.#starts.size > MAX_STARTS && oldest !== undefined) this.#starts.delete(oldest);
   }
 
   #forget(event_id: string | null): void {
@@ -168,22 +168,22 @@ export class SpanMaker {
 }
 
 /** Call, turn, agent and their parents: a longer chain is not genuine. */
-const MOST_STEPS = 10;
+const MAX_STEPS = 10;
 
-function startOf({ event_id, type, ts, parent_id, payload }: RuntimeEvent): Started {
+function startOf({ event_id, type, ts, parent_id, payload }: RuntimeEvent): StartEvent {
   const provider = type === "agent.started" ? textOf(payload["provider"]) : undefined;
   return { event_id, type, ts, parent_id, ...(provider === undefined ? {} : { provider }) };
 }
 
-interface About {
+interface SpanDetails {
   readonly name: string;
   /** The event that the span id derives from. */
   readonly id_of: string;
   readonly startMs: number;
-  readonly parent?: Started | undefined;
+  readonly parent?: StartEvent | undefined;
 }
 
-function about(event: RuntimeEvent, { name, id_of, startMs, parent }: About) {
+function about(event: RuntimeEvent, { name, id_of, startMs, parent }: SpanDetails) {
   const endMs = Date.parse(event.ts);
   return {
     name,

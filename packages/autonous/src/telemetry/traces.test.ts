@@ -9,7 +9,7 @@ import type { Traces } from "./traces.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-interface Received {
+interface ReceivedExport {
   readonly path: string;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly body: OtlpBody;
@@ -39,8 +39,10 @@ interface OtlpSpan {
 }
 
 /** A collector on loopback. */
-async function collector(status = 200): Promise<{ readonly url: string; readonly received: readonly Received[] }> {
-  const received: Received[] = [];
+async function collector(
+  status = 200,
+): Promise<{ readonly url: string; readonly received: readonly ReceivedExport[] }> {
+  const received: ReceivedExport[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       received.push({ path: request.url ?? "", headers: request.headers, body: JSON.parse(body) as OtlpBody });

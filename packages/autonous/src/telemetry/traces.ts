@@ -26,10 +26,10 @@ export interface SpanSender {
 
 /** The default batch interval of the OpenTelemetry specification. */
 const EVERY_MS = 5000;
-const A_BATCH = 512;
-const MOST_WAITING = 2048;
+const BATCH_SIZE = 512;
+const MAX_WAITING = 2048;
 /** How long shutdown waits for the collector. */
-const LAST_MS = 2000;
+const FLUSH_MS = 2000;
 
 /** Undefined if no collector is configured; the OpenTelemetry packages are then not loaded. */
 export async function openTraces(options: TracesOptions): Promise<Traces | undefined> {
@@ -64,7 +64,7 @@ class BatchedTraces implements Traces {
   }
 
   observe(event: RuntimeEvent): void {
-    if (this.#unmade >= MOST_WAITING * 10) return; // events arrive faster than their starts can be looked up
+    if (this.#unmade >= MAX_WAITING * 10) return; // events arrive faster than their starts can be looked up
     this.#unmade += 1;
     this.#making = this.#making.then(async () => await this.#make(event));
   }
@@ -72,7 +72,7 @@ class BatchedTraces implements Traces {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, LAST_MS);
+    const timer = setTimeout(resolve, FLUSH_MS);
     await Promise.race([late, this.#sendAll()]);
     clearTimeout(timer);
   }
@@ -88,12 +88,12 @@ class BatchedTraces implements Traces {
     this.#unmade -= 1;
     try {
       const span = await this.#maker.take(event);
-      if (span === undefined || this.#waiting.length >= MOST_WAITING) return;
+      if (span === undefined || this.#waiting.length >= MAX_WAITING) return;
       this.#waiting.push(span);
     } catch (error) {
       this.#tell(`Cannot create a span for event ${event.event_id}: ${(error as Error).message}`);
     }
-    if (this.#waiting.length >= A_BATCH) void this.#flush();
+    if (this.#waiting.length >= BATCH_SIZE) void this.#flush();
   }
 
   #flush(): Promise<void> {
@@ -102,8 +102,8 @@ class BatchedTraces implements Traces {
   }
 
   async #send(): Promise<void> {
-    const spans = this.#waiting.slice(0, A_BATCH);
-    this.#waiting = this.#waiting.slice(A_BATCH);
+    const spans = this.#waiting.slice(0, BATCH_SIZE);
+    this.#waiting = this.#waiting.slice(BATCH_SIZE);
     if (spans.length === 0) return;
     try {
       await this.#sender.send(spans);

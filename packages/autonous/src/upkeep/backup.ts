@@ -23,7 +23,7 @@ import { inPartial, passingFolder } from "./partial.ts";
 import { holdUpkeep } from "./prune.ts";
 import { runFolders } from "./run-folders.ts";
 import { verifyState } from "./verify-state.ts";
-import { cutLines, wholeLines } from "./whole-lines.ts";
+import { truncateLines, wholeLines } from "./whole-lines.ts";
 
 /** What a backup leaves out. */
 const LEFT_OUT: readonly string[] = [
@@ -70,7 +70,7 @@ export async function backUp(place: StatePlace, target: string): Promise<BackupR
     );
   try {
     return await inPartial(folder, async ({ made, keep }) => {
-      const report = await fill(place, made);
+      const report = await writeBackup(place, made);
       keep();
       return { ...report, folder };
     });
@@ -79,7 +79,7 @@ export async function backUp(place: StatePlace, target: string): Promise<BackupR
   }
 }
 
-async function fill(place: StatePlace, made: string): Promise<Omit<BackupReport, "folder">> {
+async function writeBackup(place: StatePlace, made: string): Promise<Omit<BackupReport, "folder">> {
   const { state_dir, heads, store, clock } = place;
   const made_at = new Date(clock()).toISOString();
   const then = passingFolder(made, "heads");
@@ -132,7 +132,7 @@ async function copyFiles(from: string, to: string): Promise<void> {
     mkdirSync(target, { recursive: true, mode: 0o700 });
     await copyOne(join(source, "events.jsonl"), join(target, "events.jsonl"));
     await copyTree(source, target, (each) => each !== "events.jsonl");
-    await cutLines(join(target, "events.jsonl")); // the run may have been writing
+    await truncateLines(join(target, "events.jsonl")); // the run may have been writing
   }
   for (const folder of FOLDERS)
     if (existsSync(join(from, folder))) await copyTree(join(from, folder), join(to, folder));
@@ -144,7 +144,7 @@ async function levelFiles(copy: Store, state_dir: string, clock: () => number): 
   for await (const { run_id, lastMs } of runFolders(state_dir)) {
     if (lastMs === undefined || !(await copy.upkeep.knows(run_id))) continue;
     const last = (await copy.events.lastRows({ run_id, limit: 1 }))[0]?.seq ?? 0;
-    await cutLines(join(state_dir, "runs", run_id, "events.jsonl"), last);
+    await truncateLines(join(state_dir, "runs", run_id, "events.jsonl"), last);
   }
   const heads = passingFolder(state_dir, "level"); // temporary: the copy's heads are not kept
   // Write errors are not logged here: verifying the copy finds what is missing.
@@ -153,7 +153,7 @@ async function levelFiles(copy: Store, state_dir: string, clock: () => number): 
   await mirror.save();
 }
 
-interface Described {
+interface BackupDescription {
   readonly verdict: AuditVerdict;
   readonly made_at: string;
   readonly state_dir: string;
@@ -161,7 +161,7 @@ interface Described {
 
 async function describe(
   partial: string,
-  { verdict, made_at, state_dir }: Described,
+  { verdict, made_at, state_dir }: BackupDescription,
 ): Promise<Omit<BackupReport, "folder">> {
   const none = join(partial, "no-heads");
   const tails: [string, number, string][] = [];

@@ -27,14 +27,14 @@ export interface EvidenceVerdict extends AuditVerdict {
 }
 
 /** Lines read to detect the kind of a file: the first ones may be damaged. */
-const MOST_LOOKED_AT = 100;
+const MAX_SCANNED = 100;
 
 /** export: a line has the link of an exported record. record: a line is an event. neither: unknown content. */
 export async function kindOfFile(file: string): Promise<"export" | "record" | "neither"> {
   let looked = 0;
   for await (const lines of readLines(file))
     for (const { text } of lines) {
-      if (looked++ === MOST_LOOKED_AT) return "neither";
+      if (looked++ === MAX_SCANNED) return "neither";
       if (readLine(text).link !== undefined) return "export";
       if (parseEvent(text) !== undefined) return "record";
     }
@@ -49,7 +49,7 @@ export async function verifyEvidence(file: string, key?: string): Promise<Eviden
   return check.verdict(key);
 }
 
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 interface FoundSeal {
   readonly seal: Seal;
@@ -125,7 +125,7 @@ class EvidenceCheck {
   }
 
   #report(seq: number, problem: string): void {
-    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ seq, problem });
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ seq, problem });
     else this.#more++;
   }
 }

@@ -33,7 +33,7 @@ export const DAY_MS = 86_400_000;
 /**
  * The size limit alone removes nothing younger than this. By then, even a run whose process we cannot see has ended.
  */
-const LEAST_MS = DAY_MS;
+const MIN_MS = DAY_MS;
 
 export interface Wanted {
   readonly limit: number;
@@ -97,7 +97,7 @@ export function idleCheck({ state_dir, clock }: StatePlace): (run_id: string) =>
 }
 
 /** How many of the oldest runs are kept as candidates: enough for many batches. */
-const MOST_SIZED = 4096;
+const MAX_SIZES = 4096;
 
 /** What to remove to get below the size limit, oldest first; and the total size. */
 export async function findTooMuch(
@@ -106,7 +106,7 @@ export async function findTooMuch(
   { limit, except }: Wanted,
 ): Promise<{ readonly old: readonly Old[]; readonly bytes: number }> {
   const { state_dir, store } = place;
-  const before = place.clock() - LEAST_MS;
+  const before = place.clock() - MIN_MS;
   const setting = `AUTONOUS_KEEP_MEGABYTES=${keep_megabytes}`;
   let bytes = ((await store?.upkeep.usedBytes()) ?? 0) + (await undoBytes(state_dir));
   let sized: (Old & { readonly bytes: number })[] = [];
@@ -115,7 +115,7 @@ export async function findTooMuch(
     bytes += inFolder;
     if (lastMs === undefined || lastMs >= before || except.has(run_id)) continue;
     sized.push({ kind: "run", id: run_id, lastMs, setting, bytes: inFolder });
-    if (sized.length >= 2 * MOST_SIZED) sized = sized.sort(oldestFirst).slice(0, MOST_SIZED);
+    if (sized.length >= 2 * MAX_SIZES) sized = sized.sort(oldestFirst).slice(0, MAX_SIZES);
   }
   for (const log of listUndoLogs(state_dir))
     if (log.lastMs < before) sized.push({ kind: "undo", id: log.id, lastMs: log.lastMs, setting, bytes: log.bytes });

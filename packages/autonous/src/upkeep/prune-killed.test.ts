@@ -15,7 +15,7 @@ import { verifyState } from "./verify-state.ts";
 const folder = fs.realpathSync(mkdtempSync(join(tmpdir(), "autonous-killed-")));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-class Killed extends Error {}
+class KilledError extends Error {}
 
 /** Calls with an effect that outlasts the process. */
 const STEPS = [
@@ -33,7 +33,7 @@ const real = {
   rm: promises.rm,
   run: StatementSync.prototype.run,
 };
-type Patched = Record<string, unknown>;
+type PatchedModule = Record<string, unknown>;
 
 /** From step `last` on, calls of this process have no effect, as if it had been killed there. */
 function killAt(last: number): () => number {
@@ -41,19 +41,19 @@ function killAt(last: number): () => number {
   const guarded = (work: unknown) =>
     function (this: unknown, ...values: unknown[]): unknown {
       step++;
-      if (step > last) throw new Killed(`killed at step ${step}`);
+      if (step > last) throw new KilledError(`killed at step ${step}`);
       return (work as (...args: unknown[]) => unknown).apply(this, values);
     };
-  for (const name of STEPS) (fs as unknown as Patched)[name] = guarded((real as Patched)[name]);
-  (promises as unknown as Patched)["rm"] = guarded(real.rm);
+  for (const name of STEPS) (fs as unknown as PatchedModule)[name] = guarded((real as PatchedModule)[name]);
+  (promises as unknown as PatchedModule)["rm"] = guarded(real.rm);
   StatementSync.prototype.run = guarded(real.run) as typeof real.run;
   syncBuiltinESMExports();
   return () => step;
 }
 
 function comeAlive(): void {
-  for (const name of STEPS) (fs as unknown as Patched)[name] = (real as Patched)[name];
-  (promises as unknown as Patched)["rm"] = real.rm;
+  for (const name of STEPS) (fs as unknown as PatchedModule)[name] = (real as PatchedModule)[name];
+  (promises as unknown as PatchedModule)["rm"] = real.rm;
   StatementSync.prototype.run = real.run;
   syncBuiltinESMExports();
 }

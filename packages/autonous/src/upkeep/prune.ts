@@ -26,7 +26,7 @@ import { runFolders } from "./run-folders.ts";
 const BATCH = 50;
 
 /** How long the note remains that a change can no longer be undone. */
-const LEFT_OF_UNDO_MS = 365 * DAY_MS;
+const UNDO_NOTE_MS = 365 * DAY_MS;
 
 export interface PruneReport {
   readonly runs: number;
@@ -210,7 +210,7 @@ export class Pruner {
     const { state_dir, clock } = this.#place;
     const now = clock();
     await sweepUndoObjects(state_dir, now);
-    removeOldPruned(state_dir, now - LEFT_OF_UNDO_MS);
+    removeOldPruned(state_dir, now - UNDO_NOTE_MS);
     const empty: string[] = [];
     for await (const { run_id, lastMs } of runFolders(state_dir)) if (lastMs === undefined) empty.push(run_id);
     if (empty.length === 0) return;

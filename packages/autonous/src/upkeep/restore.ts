@@ -75,7 +75,7 @@ async function putBack({ manifest, backup, place, partial: { made, keep } }: Put
   await copyTree(backup, made, (name) => BACKED_UP.includes(name));
   putHeads(heads, manifest, made);
   await check(made, { heads, clock }, manifest);
-  const gone = whatIsLost(manifest, place);
+  const gone = findLosses(manifest, place);
   await recordRestore(made, { heads, clock, entry: { backup, made_at: manifest.made_at, ...gone } });
   removeUnused(state_dir);
   keep();
@@ -142,7 +142,7 @@ async function check(
 type Gone = Pick<RestoredPayload, "lost" | "cut">;
 
 /** Runs and events that the heads of this folder know but the backup does not have. */
-function whatIsLost({ heads: tails }: Manifest, { state_dir, heads }: RestorePlace): Gone {
+function findLosses({ heads: tails }: Manifest, { state_dir, heads }: RestorePlace): Gone {
   const kept = new Map(tails.map(([run_id, seq]) => [run_id, seq]));
   const known = runsWithHeads(heads, state_dir).flatMap((run_id) => {
     const head = readHead(heads, run_id, state_dir);
@@ -164,13 +164,13 @@ function isChainId(run_id: string): boolean {
   return run_id.startsWith("prune_");
 }
 
-interface Recorded {
+interface RestoreRecord {
   readonly heads: string;
   readonly clock: () => number;
   readonly entry: RestoredPayload;
 }
 
-async function recordRestore(partial: string, { heads, clock, entry }: Recorded): Promise<void> {
+async function recordRestore(partial: string, { heads, clock, entry }: RestoreRecord): Promise<void> {
   const prunings = await Prunings.open({ state_dir: partial, heads }, clock);
   try {
     await prunings.record("upkeep.restored", entry);

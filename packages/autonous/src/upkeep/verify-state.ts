@@ -14,7 +14,7 @@ interface VerifiedPlace {
   readonly store: Store | undefined;
 }
 
-const A_PAGE = 500;
+const PAGE_ORDER = 500;
 
 /** Verifies the files of a state folder and its store against each other: reports what either one lacks. */
 export async function verifyState({ state_dir, heads, store }: VerifiedPlace): Promise<AuditVerdict> {
@@ -28,7 +28,7 @@ export async function verifyState({ state_dir, heads, store }: VerifiedPlace): P
   for await (const run_id of storedRuns(store)) {
     stored.add(run_id);
     const left = forgotten.get(run_id);
-    if (left !== undefined && isTold(left, byRun.get(run_id))) continue;
+    if (left !== undefined && isRecordedAs(left, byRun.get(run_id))) continue;
     const verdict = await verifyStored({ store, state_dir, heads }, run_id);
     records += verdict.records;
     // A run must be complete until its pruning is recorded.
@@ -89,7 +89,7 @@ function withoutRepeats(problems: readonly AuditProblem[]): readonly AuditProble
   return [...new Map(problems.map((each) => [keyOf(each), each])).values()];
 }
 
-function isTold(left: ForgottenRun, gone: Gone | undefined): boolean {
+function isRecordedAs(left: ForgottenRun, gone: Gone | undefined): boolean {
   return gone?.isHeaded === true && gone.events === left.events && gone.last_hash === left.last_hash;
 }
 
@@ -97,10 +97,10 @@ function isTold(left: ForgottenRun, gone: Gone | undefined): boolean {
 export async function allForgotten(store: Store): Promise<ReadonlyMap<string, ForgottenRun>> {
   const found = new Map<string, ForgottenRun>();
   for (let after = ""; ;) {
-    const page = await store.upkeep.allForgotten({ after, limit: A_PAGE });
+    const page = await store.upkeep.allForgotten({ after, limit: PAGE_ORDER });
     for (const run of page) found.set(run.run_id, run);
     after = page.at(-1)?.run_id ?? "";
-    if (page.length < A_PAGE) return found;
+    if (page.length < PAGE_ORDER) return found;
   }
 }
 
@@ -109,7 +109,7 @@ async function* storedRuns(store: Store): AsyncIterable<string> {
   if (own !== undefined) yield own;
   let after: number | undefined;
   do {
-    const page = await store.tasks.list({ limit: A_PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await store.tasks.list({ limit: PAGE_ORDER, ...(after === undefined ? {} : { after }) });
     for (const { run_id } of page.tasks) yield run_id;
     after = page.next ?? undefined;
   } while (after !== undefined);

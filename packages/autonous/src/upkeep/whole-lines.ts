@@ -20,7 +20,7 @@ export async function wholeLines(file: string, most = Number.POSITIVE_INFINITY):
 }
 
 /** Truncates a file after its first `most` lines, and removes an incomplete last line. Keeps the file times. */
-export async function cutLines(file: string, most?: number): Promise<void> {
+export async function truncateLines(file: string, most?: number): Promise<void> {
   if (!existsSync(file)) return;
   const { bytes } = await wholeLines(file, most);
   const { size, atime, mtime } = statSync(file);

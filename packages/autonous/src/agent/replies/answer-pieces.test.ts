@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { joinPieces, withoutHalfSecret } from "./answer-pieces.ts";
+import { joinPieces, dropPartialSecret } from "./answer-pieces.ts";
 
 // oxfmt-ignore
 const PIECES = [
@@ -13,14 +13,14 @@ const PIECES = [
 ] as const;
 
 for (const { title, piece, kept } of PIECES)
-  test(`a piece that was cut off: ${title}`, () => expect(withoutHalfSecret(piece)).toBe(kept));
+  test(`a truncated part of an answer: ${title}`, () => expect(dropPartialSecret(piece)).toBe(kept));
 
-test("a megabyte without a blank is read in no time that grows with its square", () => {
+test("a megabyte without white space is processed in linear time", () => {
   const piece = `${"a1".repeat(500_000)} ${"b2".repeat(500_000)}`;
-  expect(withoutHalfSecret(piece)).toHaveLength(1_000_001 + 1_000_000 - 2000);
+  expect(dropPartialSecret(piece)).toHaveLength(1_000_001 + 1_000_000 - 2000);
 });
 
-test("pieces are joined without what the next one repeats", () => {
+test("parts are joined without repeated text", () => {
   const line = "The second line of the answer is long enough.";
   expect(joinPieces([`First.\n${line}`, `${line} And more.`])).toBe(`First.\n${line} And more.`);
   expect(joinPieces(["Set TOKEN to ", "abc123 and go on."])).toBe("Set TOKEN to abc123 and go on.");

@@ -1,38 +1,38 @@
 import type { End } from "../outcome.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
-/** How often an answer is continued that the limit of the output has cut off. */
-export const MOST_CONTINUED = 3;
+/** How often a truncated answer is continued. */
+export const MAX_CONTINUATIONS = 3;
 
-/** What the model is told after a piece of an answer. */
+/** Sent to the model after a truncated part of an answer. */
 export const CONTINUE =
   "Your answer was cut off by the length limit. Continue it exactly where it stopped: begin with the next character, repeat nothing, add no introduction.";
 
-/** A repetition that is shorter may be what the text says. */
-const SHORTEST_OVERLAP = 20;
-const SHORTEST_LINE = 8;
-const LONGEST_OVERLAP = 2000;
+/** A shorter repetition may be intended. */
+const MIN_OVERLAP = 20;
+const MIN_LINE = 8;
+const MAX_OVERLAP = 2000;
 
-/** The last characters of a piece that may be the first half of a secret: the redactor knows secrets only as a whole. */
+/** The end of a part that may be the first half of a secret, which the redactor would not recognize. */
 const HALF_SECRET = /(?=[^\s"'`]*\d)[\w+/=.:~-]{8,}$/;
 
-/** A piece without a last word that may be half of a secret. The model sees the piece without it, and writes all of it. */
-export function withoutHalfSecret(piece: string): string {
-  const last = piece.slice(-LONGEST_OVERLAP).split(/\s/).at(-1) ?? "";
+/** Drops a last word that may be half of a secret. The model sees the shortened part and writes the word again. */
+export function dropPartialSecret(piece: string): string {
+  const last = piece.slice(-MAX_OVERLAP).split(/\s/).at(-1) ?? "";
   const at = HALF_SECRET.exec(last)?.index;
   const kept = at === undefined ? piece : piece.slice(0, piece.length - last.length + at);
   return kept.trim() === "" ? piece : kept;
 }
 
-/** The pieces of an answer as one text, without what a piece repeats of the end of the one before it. */
+/** Joins the parts of an answer, without text that a part repeats from the end of the previous one. */
 export function joinPieces(pieces: readonly string[]): string {
   return pieces.reduce((joined, piece) => joined + piece.slice(overlapOf(joined, piece)), "");
 }
 
-/** How many characters a piece repeats. Linear: the failure function of Knuth, Morris and Pratt. */
+/** Length of the repeated text. Linear time (Knuth-Morris-Pratt failure function). */
 function overlapOf(before: string, piece: string): number {
-  const tail = before.slice(-LONGEST_OVERLAP);
-  const head = piece.slice(0, LONGEST_OVERLAP);
+  const tail = before.slice(-MAX_OVERLAP);
+  const head = piece.slice(0, MAX_OVERLAP);
   const fail = new Int32Array(head.length + 1);
   for (let at = 1, matched = 0; at < head.length; at++) {
     while (matched > 0 && head[at] !== head[matched]) matched = fail[matched] ?? 0;
@@ -44,22 +44,22 @@ function overlapOf(before: string, piece: string): number {
     while (matched > 0 && (matched === head.length || character !== head[matched])) matched = fail[matched] ?? 0;
     if (character === head[matched]) matched += 1;
   }
-  const isLine = matched >= SHORTEST_LINE && tail.at(-matched - 1) === "\n";
-  const isRepeated = matched >= SHORTEST_OVERLAP || isLine;
+  const isLine = matched >= MIN_LINE && tail.at(-matched - 1) === "\n";
+  const isRepeated = matched >= MIN_OVERLAP || isLine;
   return isRepeated && /\w{3}/.test(head.slice(0, matched)) ? matched : 0;
 }
 
-/** The last line of an answer that is shown as cut. */
+/** The last line of a truncated answer. */
 export const CUT_NOTE =
   "[The answer was cut off at the output limit. Set AUTONOUS_MAX_OUTPUT_TOKENS higher for longer answers.]";
 
-/** An answer without its end is still an answer; its last lines say that it was cut, and why. */
+/** A truncated answer is still an answer; its last lines say why it was truncated. */
 export function cutAnswer(run: Run, why?: string): End {
   const note = why === undefined ? CUT_NOTE : `${CUT_NOTE}\n[It could not be continued: ${why}]`;
   return { answer: `${run.redact(joinPieces(run.pieces)).trim()}\n\n${note}`, cut: true };
 }
 
-/** The pieces of an answer are kept if the rest of it fails. */
+/** If the continuation fails, the parts so far are returned. */
 export function withPieces(run: Run, end: End): End {
   const isFailed = end !== "parked" && "code" in end && end.code !== "Cancelled";
   return isFailed && run.pieces.length > 0 ? cutAnswer(run, end.message) : end;

@@ -2,25 +2,25 @@ import { parseReply } from "../../model/calls/json-reply.ts";
 import type { ModelReply } from "../../model/provider.ts";
 import { withoutThinking } from "../../model/written/thinking.ts";
 import { readWrittenCalls } from "../../model/written/written-calls.ts";
-import type { Written } from "../../model/written/written-calls.ts";
-import { readCall } from "./asked-calls.ts";
-import type { WantedCall } from "./asked-calls.ts";
+import type { WrittenReply } from "../../model/written/written-calls.ts";
+import { readCall } from "./requested-calls.ts";
+import type { InterpretedCall } from "./requested-calls.ts";
 import { quotationCheck } from "./quoted-calls.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
 type NativeReply = Extract<ModelReply, { readonly kind: "native" }>;
 
-/** What a reply means. `message` tells the model what to change, `advice` the user. */
-export type Meaning =
+/** The interpretation of a reply. `message` tells the model what to change, `advice` tells the user. */
+export type ReplyMeaning =
   | {
       readonly kind: "tool_calls";
-      readonly calls: readonly WantedCall[];
+      readonly calls: readonly InterpretedCall[];
       readonly text: string;
-      /** The calls were written as text, in this form. */
+      /** The format, if the calls were written as text. */
       readonly written_as?: string;
     }
   | { readonly kind: "final"; readonly text: string }
-  /** A piece of an answer, which the limit of the output cut off. */
+  /** Part of an answer that the output limit truncated. */
   | { readonly kind: "cut"; readonly text: string }
   | { readonly kind: "invalid"; readonly message: string; readonly advice?: string };
 
@@ -33,80 +33,83 @@ const TOOL_CALLING =
 const HOW_TO_CALL =
   'call tools by function calling, or write each call as <tool_call>{"name": "<tool>", "arguments": {}}</tool_call>';
 
-/** Its calls may be complete by chance; what was to follow them is not known. */
-export const CUT_OFF: Meaning = {
+/** Its calls may be complete only by chance, and what was to follow is unknown. */
+export const CUT_OFF: ReplyMeaning = {
   kind: "invalid",
   message: "Cannot use the reply: it was cut off by the length limit, so none of it was run; send a shorter one",
   advice: MORE_OUTPUT,
 };
 
-export function unusable(problem: string): Meaning {
+export function unusable(problem: string): ReplyMeaning {
   return { kind: "invalid", message: `Cannot use the reply: ${problem}`, advice: OTHER_MODEL };
 }
 
-/** A native reply: text without calls is the answer. Each call stands alone: one that is broken takes none with it. */
-export function nativeMeaning(run: Run, reply: NativeReply): Meaning {
+/** Text without calls is the answer. Calls are independent: a broken one does not affect the others. */
+export function interpretNative(run: Run, reply: NativeReply): ReplyMeaning {
   const { calls, finish, problem } = reply;
   if (problem !== undefined) return unusable(problem);
   if (calls.length > 0 && finish === "length") return CUT_OFF;
   const spoken = withoutThinking(reply.text);
   if (calls.length > 0)
     return { kind: "tool_calls", calls: calls.map((call) => readCall(run, call)), text: spoken.text };
-  if (spoken.unclosed !== undefined) return thoughtOnly(run, reply, spoken.unclosed);
-  const text = spoken.text === "" ? "" : spacedText(run, reply, spoken.text);
-  if (text === "") return nothingSaid(run, reply);
-  // An earlier piece may have opened a fence: what stands in it is not a call.
+  if (spoken.unclosed !== undefined) return unclosedThinking(run, reply, spoken.unclosed);
+  const text = spoken.text === "" ? "" : keepSpacing(run, reply, spoken.text);
+  if (text === "") return emptyReply(run, reply);
+  // An earlier part may have opened a code fence, in which nothing is a call.
   const written = readWritten(run, `${run.pieces.join("")}${text}`, { isMeant: reply.wants_calls === true });
   if (finish === "length") return written === undefined ? { kind: "cut", text } : CUT_OFF;
-  return meaningOfWritten(run, written) ?? textMeaning(reply, text);
+  return interpretWritten(run, written) ?? interpretText(reply, text);
 }
 
-/** A piece keeps the space where it is joined to another one. */
-function spacedText({ pieces }: Run, { text: said, finish }: NativeReply, text: string): string {
+/** Keeps the white space where the part is joined to another one. */
+function keepSpacing({ pieces }: Run, { text: said, finish }: NativeReply, text: string): string {
   const before =
     pieces.length > 0 && said.trimStart().startsWith(text) ? said.slice(0, said.length - said.trimStart().length) : "";
   return `${before}${text}${finish === "length" ? said.slice(said.trimEnd().length) : ""}`;
 }
 
-function textMeaning({ wants_calls }: NativeReply, text: string): Meaning {
+function interpretText({ wants_calls }: NativeReply, text: string): ReplyMeaning {
   if (wants_calls === true) {
     const message = `Cannot use the reply: it ended as a reply with tool calls but has none; ${HOW_TO_CALL}`;
     return { kind: "invalid", message, advice: TOOL_CALLING };
   }
-  // A model that knows the plain protocol from earlier in the conversation.
+  // The model may have learned the plain protocol earlier in the conversation.
   const plain = text.startsWith("{") && text.includes('"final_answer"') ? parseReply(text) : undefined;
   return { kind: "final", text: plain?.kind === "final" ? plain.text : text };
 }
 
-function thoughtOnly(run: Run, { finish }: NativeReply, thought: string): Meaning {
-  if (finish === "length") return stillThinking();
-  // Some call a tool without ending their thinking.
-  const meaning = meaningOfWritten(run, readWritten(run, thought, { isOnlyAtEnd: true }));
+function unclosedThinking(run: Run, { finish }: NativeReply, thought: string): ReplyMeaning {
+  if (finish === "length") return truncatedThinking();
+  // Some models call a tool without closing their thinking.
+  const meaning = interpretWritten(run, readWritten(run, thought, { isOnlyAtEnd: true }));
   if (meaning?.kind === "tool_calls") return meaning;
   const message = "Cannot use the reply: it contains only unfinished thinking; call a tool, or give the final answer";
   return { kind: "invalid", message, advice: OTHER_MODEL };
 }
 
-function stillThinking(): Meaning {
+function truncatedThinking(): ReplyMeaning {
   const message =
     "Cannot use the reply: it was cut off by the length limit while you were still thinking; think less, then call a tool or give the final answer";
   return { kind: "invalid", message, advice: LESS_THINKING };
 }
 
-function nothingSaid(run: Run, { finish, wants_calls }: NativeReply): Meaning {
-  if (finish === "length") return stillThinking();
-  if (wants_calls === true) return textMeaning({ kind: "native", text: "", calls: [], finish, wants_calls }, "");
-  if (run.pieces.length > 0) return { kind: "final", text: "" }; // there was nothing left to say
+function emptyReply(run: Run, { finish, wants_calls }: NativeReply): ReplyMeaning {
+  if (finish === "length") return truncatedThinking();
+  if (wants_calls === true) return interpretText({ kind: "native", text: "", calls: [], finish, wants_calls }, "");
+  if (run.pieces.length > 0) return { kind: "final", text: "" }; // the answer was complete already
   const message = "Cannot use the reply: it is empty; call a tool, or give the final answer";
   return { kind: "invalid", message, advice: OTHER_MODEL };
 }
 
-/** A quotation never runs. A reply that is nothing else, and not in a fence, may be meant as a call: the model has to say which. */
+/**
+ * Quoted calls never run. A reply that is only a quotation, without a code fence, may be meant as a call: the model
+ * has to clarify.
+ */
 function readWritten(
   run: Run,
   text: string,
   how: { readonly isMeant?: boolean; readonly isOnlyAtEnd?: boolean },
-): Written | undefined {
+): WrittenReply | undefined {
   const tools = run.options.runtime.tools();
   const isQuotation = quotationCheck(run);
   let hasQuotation = false;
@@ -126,7 +129,7 @@ function readWritten(
   };
 }
 
-function meaningOfWritten(run: Run, written: Written | undefined): Meaning | undefined {
+function interpretWritten(run: Run, written: WrittenReply | undefined): ReplyMeaning | undefined {
   if (written === undefined) return undefined;
   if (written.kind === "attempt") {
     const message = `Cannot use the reply: it has a tool call, written as text, that cannot be read: ${written.problem}; ${HOW_TO_CALL}; if it is part of an answer, put it into a code block`;

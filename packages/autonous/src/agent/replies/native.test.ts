@@ -53,7 +53,7 @@ const BROKEN = [
 ] as const;
 
 for (const { title, input, says } of BROKEN) {
-  test(`${title} as arguments goes back as an error of that call, on record, and the others run`, async () => {
+  test(`${title} as arguments returns an error for that call, which is recorded, and the others run`, async () => {
     const replies = [{ calls: [call("a", "stamp", input), call("b", "stamp", { mark: "2" })] }, { text: "ok" }];
     const { world, outcome, requests } = await start(replies);
     expect([...world.effects]).toEqual([["stamp 2", 1]]);
@@ -66,14 +66,14 @@ for (const { title, input, says } of BROKEN) {
   });
 }
 
-test("what a model thought aloud before its answer is no part of it", async () => {
+test("thinking before an answer is not part of the answer", async () => {
   const { outcome } = await start([{ text: "<think>Is it?\nIt is.</think>\n\nIt is <think>." }]);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "It is <think>." });
   const { outcome: empty } = await start([{ text: "<think>Hm.</think>" }, { text: "<think>Hm.</think>" }]);
   expect(empty).toMatchObject({ outcome: "failed", error: { code: "InvalidReply" } });
 });
 
-test("an unknown tool, arguments that do not fit, and a name that is none go back as errors", async () => {
+test("an unknown tool, invalid arguments and an invalid tool name return errors", async () => {
   const replies = [
     { calls: [call("a", "nonsense", {}), call("b", "look", { wrong: 1 }), call("c", "", {})] },
     { text: "ok" },
@@ -83,7 +83,7 @@ test("an unknown tool, arguments that do not fit, and a name that is none go bac
   expect(codes).toEqual(["UnknownTool", "InvalidArguments", "InvalidArguments"]);
 });
 
-test("the calls of a native reply that was cut off never run, and none of them is told without a result", async () => {
+test("the calls of a truncated native reply never run, and none is sent back without a result", async () => {
   const cut = { text: "Now", calls: [call("a", "stamp", { mark: "1" })], finish: "length" } as const;
   const { world, outcome, requests } = await start([cut, { text: "short" }]);
   expect(world.effects.size).toBe(0);
@@ -95,7 +95,7 @@ test("the calls of a native reply that was cut off never run, and none of them i
   expect(requests[1]?.messages[1]).not.toHaveProperty("calls");
 });
 
-test("an empty reply is corrected once, without an empty message, and fails the run at the second time", async () => {
+test("an empty reply is corrected once, without an empty message, and fails the run the second time", async () => {
   const { outcome, requests } = await start([{}, { text: " \n" }]);
   expect(outcome).toMatchObject({ outcome: "failed", error: { code: "InvalidReply" }, turns: 2 });
   expect(requests[1]?.messages.map(({ role }) => role)).toEqual(["user", "user"]);
@@ -103,7 +103,7 @@ test("an empty reply is corrected once, without an empty message, and fails the 
 
 const PARTS = [{ type: "reasoning", text: "I should look", providerOptions: { p: { signature: "c2lnbmF0dXJl" } } }];
 
-test("what the provider wants back comes back unchanged", async () => {
+test("provider data is sent back unchanged", async () => {
   const replies = [{ calls: [call("a", "look", { mark: "1" })], provider_parts: PARTS }, { text: "ok" }];
   const { world, requests } = await start(replies);
   expect(requests[1]?.messages[1]).toMatchObject({ provider_parts: PARTS });
@@ -117,7 +117,7 @@ const UNFIT = [
 ] as const;
 
 for (const { title, parts } of UNFIT) {
-  test(`parts of the provider that hold ${title} are left out rather than changed`, async () => {
+  test(`provider data that contains ${title} is dropped, not changed`, async () => {
     const replies = [{ calls: [call("a", "look", { mark: "1" })], provider_parts: parts }, { text: "ok" }];
     const { world, requests, outcome } = await start(replies);
     expect(outcome).toMatchObject({ outcome: "completed" });
@@ -141,7 +141,7 @@ const EVENTFUL: readonly Partial<Native>[] = [
   { text: "All of it is done", usage: { input_tokens: 100, output_tokens: 10 } },
 ];
 
-test("killed between any two events, a native run asks next exactly what it would have asked", async () => {
+test("killed between any two events, a native run sends exactly the same next request", async () => {
   const unharmed = await makeWorld();
   const whole = await live({ world: unharmed, replies: EVENTFUL });
   expect(whole.outcome).toMatchObject({ outcome: "completed", answer: "All of it is done", turns: 6, calls: 6 });
@@ -172,7 +172,7 @@ const HISTORIES = [
 ] as const;
 
 for (const { title, later, shown } of HISTORIES) {
-  test(`a run that is taken up again with a history that ${title} goes on with one of the same length`, async () => {
+  test(`a run that resumes with a history that ${title} continues with the recorded length`, async () => {
     const world = await makeWorld();
     const replies = [{ calls: [call("a1", "look", { mark: "1" })] }, { text: "All is there" }];
     const began = { task: { ...TASK, history: said(4) } };
@@ -199,7 +199,7 @@ const EXCESSIVE: readonly { title: string; reply: Partial<Native> }[] = [
 ];
 
 for (const { title, reply } of EXCESSIVE) {
-  test(`a reply with ${title} is recorded in few words, and the run goes on`, async () => {
+  test(`a reply with ${title} is recorded in short form, and the run continues`, async () => {
     const { world, outcome } = await start([reply, { text: "Done" }]);
     expect(outcome).toMatchObject({ outcome: "completed" });
     for (const event of world.events) expect(JSON.stringify(event).length).toBeLessThan(65_536);

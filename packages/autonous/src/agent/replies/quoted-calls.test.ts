@@ -45,7 +45,7 @@ const QUOTED: readonly { title: string; file: string; says: string; isAlone?: tr
 
 for (const { title, file, says, isAlone } of QUOTED) {
   const then = isAlone === true ? "; the model is asked which it is" : "";
-  test(`a call that the model quotes ${title} is not made${then}`, async () => {
+  test(`a call that the model quotes ${title} is not run${then}`, async () => {
     const world = await makeWorld();
     await writeFile(join(world.folder, "workspace", "notes.md"), file);
     const replies = [{ calls: [call("a", "read", { path: "notes.md" })] }, { text: says }];
@@ -55,7 +55,7 @@ for (const { title, file, says, isAlone } of QUOTED) {
   });
 }
 
-test("a reply that is nothing but a call from a file is never the answer: it is not made, and by function calling it is", async () => {
+test("a reply that is only a call from a file is neither run nor the answer; by function calling it runs", async () => {
   const world = await makeWorld();
   await writeFile(join(world.folder, "workspace", "notes.md"), STAMP);
   const replies = [
@@ -69,7 +69,7 @@ test("a reply that is nothing but a call from a file is never the answer: it is 
   expect([...world.effects]).toEqual([["stamp 1", 1]]);
 });
 
-test("a call that the model has read in two parts is a quotation", async () => {
+test("a call that the model read in two parts is a quotation", async () => {
   const world = await makeWorld();
   await writeFile(join(world.folder, "workspace", "notes.md"), `a\nb\n${TAGS}\nc\n`);
   const parts = [
@@ -98,7 +98,7 @@ const MEANT = [
 ] as const;
 
 for (const { title, task, says } of MEANT) {
-  test(`a call is made though the user has written ${title}`, async () => {
+  test(`a call runs although the user wrote ${title}`, async () => {
     const { world } = await startNative([{ text: says }, { text: "Done" }], { task: { ...NATIVE_TASK, text: task } });
     expect([...world.effects]).toEqual([["stamp 1", 1]]);
   });

@@ -1,38 +1,38 @@
-import type { AgentError } from "../run.ts";
+import type { AgentError } from "../agent-run.ts";
 import { boundText } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseReply } from "../../model/calls/json-reply.ts";
-import { withoutHalfSecret } from "./answer-pieces.ts";
-import { asRecorded, meantCall, redactCall } from "./asked-calls.ts";
-import type { AskedCall } from "./asked-calls.ts";
-import { CUT_OFF, nativeMeaning, unusable } from "./native-meaning.ts";
-import type { Meaning } from "./native-meaning.ts";
+import { dropPartialSecret } from "./answer-pieces.ts";
+import { asRecorded, readPlainCall, redactCall } from "./requested-calls.ts";
+import type { RequestedCall } from "./requested-calls.ts";
+import { CUT_OFF, interpretNative, unusable } from "./native-meaning.ts";
+import type { ReplyMeaning } from "./native-meaning.ts";
 import type { Message, ModelReply } from "../../model/provider.ts";
-import { MOST_CHARACTERS } from "../../model/wire/received.ts";
-import type { Run } from "../run.ts";
+import { MAX_CHARACTERS } from "../../model/wire/received.ts";
+import type { Run } from "../agent-run.ts";
 
 type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
 
-/** What a model round came to. */
+/** The outcome of a model round. */
 export type Round = { readonly said?: AssistantMessage } & (
-  | { readonly kind: "tool_calls"; readonly calls: readonly AskedCall[] }
+  | { readonly kind: "tool_calls"; readonly calls: readonly RequestedCall[] }
   | { readonly kind: "final"; readonly answer: string }
-  /** A piece of an answer, which the limit of the output cut off. */
+  /** Part of an answer that the output limit truncated. */
   | { readonly kind: "cut"; readonly answer: string }
   /** `advice`: what the user can do if the next reply is invalid too. */
   | { readonly kind: "invalid"; readonly message: string; readonly advice?: string }
   | ({ readonly kind: "failed" } & AgentError)
 );
 
-/** What `model.completed` holds: enough to go on as if the round had just been asked. Nothing secret is in it. */
+/** Payload of `model.completed`: enough to resume as if the round had just been requested. Contains no secrets. */
 interface RoundRecord {
   readonly kind: Round["kind"];
   readonly transport: ModelReply["kind"];
   readonly text: string;
-  readonly calls?: readonly AskedCall[];
-  /** What stands beside the calls. */
+  readonly calls?: readonly RequestedCall[];
+  /** Text beside the calls. */
   readonly progress?: string;
-  /** The calls were written as text. */
+  /** The format, if the calls were written as text. */
   readonly written_as?: string;
   readonly maker?: string;
   readonly provider_parts?: unknown;
@@ -40,24 +40,24 @@ interface RoundRecord {
 }
 
 export interface ReadReply {
-  /** With the arguments as the model gave them: these are what is run. */
+  /** With the arguments as the model wrote them, which are used to run the calls. */
   readonly round: Round;
   readonly record: Readonly<Record<string, unknown>>;
 }
 
-/** A round that is on record. Our own events: the chain says that they are unchanged. */
+/** A recorded round. Our own event: the hash chain proves that it is unchanged. */
 export function recordedRound({ type, payload }: RuntimeEvent): Round {
   if (type === "model.failed") return payload as unknown as Round;
   const record = payload as unknown as RoundRecord;
-  return { ...record, ...saidIn(record) } as unknown as Round;
+  return { ...record, ...messageOf(record) } as unknown as Round;
 }
 
-/** The message that a recorded reply is, so that a round that is taken up again says exactly what it said before. */
-function saidIn(record: RoundRecord): { said?: AssistantMessage } {
+/** The message of a recorded reply, so that a resumed run sends exactly the same again. */
+function messageOf(record: RoundRecord): { said?: AssistantMessage } {
   const { kind, transport, calls = [], maker, provider_parts } = record;
-  // Calls that were written as text are sent back as calls, and not a second time as text.
+  // Calls that were written as text are sent back as calls, not again as text.
   const text = record.written_as === undefined ? record.text : (record.progress ?? "");
-  // Calls that are not answered would be refused by the provider, and so would a message without anything in it.
+  // Providers refuse calls without results, and empty messages.
   if (transport === "plain" || kind === "invalid") return text === "" ? {} : { said: { role: "assistant", text } };
   const asked = calls.map(({ tool_call_id, provider_call_id, name, arguments: args }) => ({
     tool_call_id,
@@ -72,16 +72,16 @@ function saidIn(record: RoundRecord): { said?: AssistantMessage } {
   return { said: { role: "assistant", text, ...(asked.length === 0 ? {} : { calls: asked }), ...parts } };
 }
 
-/** What a reply means, whichever way it came (spec 1, Model replies). */
+/** Interprets a reply, whatever its transport (spec 1, Model replies). */
 export function readReply(run: Run, given: ModelReply): ReadReply {
-  const excess = excessOf(given);
+  const excess = exceededLimit(given);
   if (excess !== undefined) return refuseReply(run, given, excess);
   const isPiece = given.kind === "native" && given.finish === "length" && given.calls.length === 0;
-  return readBounded(run, isPiece ? { ...given, text: withoutHalfSecret(given.text) } : given);
+  return readWithinLimits(run, isPiece ? { ...given, text: dropPartialSecret(given.text) } : given);
 }
 
-function readBounded(run: Run, reply: ModelReply): ReadReply {
-  const meaning = reply.kind === "plain" ? plainMeaning(run, reply) : nativeMeaning(run, reply);
+function readWithinLimits(run: Run, reply: ModelReply): ReadReply {
+  const meaning = reply.kind === "plain" ? interpretPlain(run, reply) : interpretNative(run, reply);
   const text = run.redact(reply.text);
   const about = { transport: reply.kind, text, ...makerOf(reply), ...partsOf(run, reply) };
   const isRedacted = text !== reply.text.toWellFormed();
@@ -90,8 +90,8 @@ function readBounded(run: Run, reply: ModelReply): ReadReply {
     const message = run.redact(meaning.message);
     return readRecord({ ...about, kind: "invalid", message, ...advice, redacted: isRedacted });
   }
-  if (meaning.kind === "tool_calls" && meaning.calls.length > MOST_CALLS) {
-    return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MOST_CALLS} are allowed`);
+  if (meaning.kind === "tool_calls" && meaning.calls.length > MAX_CALLS) {
+    return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MAX_CALLS} are allowed`);
   }
   if (meaning.kind === "final" || meaning.kind === "cut") {
     return readRecord({ ...about, kind: meaning.kind, answer: run.redact(meaning.text), redacted: isRedacted });
@@ -112,22 +112,20 @@ function readBounded(run: Run, reply: ModelReply): ReadReply {
   return { record, round: { ...round, kind: "tool_calls", calls: asked.map((each) => each.call) } };
 }
 
-/** The round that a record is, where the record is all there is to it. */
+/** The round of a record that contains everything about it. */
 export function readRecord(record: RoundRecord): ReadReply {
-  return { record, round: { ...record, ...saidIn(record) } as unknown as Round };
+  return { record, round: { ...record, ...messageOf(record) } as unknown as Round };
 }
 
 const MESSAGE_CHARACTERS = 4096;
-const MOST_CALLS = 200;
+const MAX_CALLS = 200;
 
-/** What of a reply is beyond all bounds. */
-function excessOf(reply: ModelReply): string | undefined {
+/** Which limit a reply exceeds. */
+function exceededLimit(reply: ModelReply): string | undefined {
   const calls = reply.kind === "native" ? reply.calls : [];
-  if (calls.length > MOST_CALLS) return `it has ${calls.length} tool calls, and at most ${MOST_CALLS} are allowed`;
+  if (calls.length > MAX_CALLS) return `it has ${calls.length} tool calls, and at most ${MAX_CALLS} are allowed`;
   const length = calls.reduce((sum, { name, input }) => sum + name.length + input.length, reply.text.length);
-  return length > MOST_CHARACTERS
-    ? `it has ${length} characters, and at most ${MOST_CHARACTERS} are allowed`
-    : undefined;
+  return length > MAX_CHARACTERS ? `it has ${length} characters, and at most ${MAX_CHARACTERS} are allowed` : undefined;
 }
 
 function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply {
@@ -139,36 +137,41 @@ function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply 
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: false });
 }
 
-function plainMeaning(run: Run, { text, finish, problem }: Extract<ModelReply, { readonly kind: "plain" }>): Meaning {
+function interpretPlain(
+  run: Run,
+  { text, finish, problem }: Extract<ModelReply, { readonly kind: "plain" }>,
+): ReplyMeaning {
   if (problem !== undefined) return unusable(problem);
   if (finish === "length") return CUT_OFF;
   const parsed = parseReply(text);
-  return parsed.kind === "tool_calls" ? { ...parsed, calls: parsed.calls.map((call) => meantCall(run, call)) } : parsed;
+  return parsed.kind === "tool_calls"
+    ? { ...parsed, calls: parsed.calls.map((call) => readPlainCall(run, call)) }
+    : parsed;
 }
 
-/** Whose ids and reasoning they are, for requests to this model or to another one. */
+/** The model whose ids and reasoning these are, for later requests to this or another model. */
 function makerOf(reply: ModelReply): { readonly maker?: string } {
   return reply.kind === "plain" || reply.maker === undefined ? {} : { maker: reply.maker };
 }
 
 /**
- * What the provider wants back unchanged is kept unchanged or not at all: signed reasoning with a mark in it is refused,
- * and with a secret in it it may not be kept. What JSON cannot hold would not come back the same either.
+ * Data that the provider requires back is stored unchanged or not at all: modified signed reasoning is refused, and
+ * secrets must not be stored. Values that JSON cannot represent would also change.
  */
 function partsOf(run: Run, reply: ModelReply): { readonly provider_parts?: unknown; readonly parts_dropped?: true } {
   if (reply.kind === "plain" || reply.provider_parts === undefined) return {};
-  if (isDeep(reply.provider_parts)) return { parts_dropped: true };
+  if (isTooDeep(reply.provider_parts)) return { parts_dropped: true };
   const text = JSON.stringify(reply.provider_parts);
   const parts = JSON.parse(text) as unknown;
   const isSafe =
-    text.length <= MOST_CHARACTERS && !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
+    text.length <= MAX_CHARACTERS && !hasLoneSurrogate(text) && !run.options.runtime.redactValue(parts).redacted;
   return isSafe ? { provider_parts: asRecorded(parts) } : { parts_dropped: true };
 }
 
 const MAX_DEPTH = 100;
 
-/** Whether a value is nested deeper than anything that is of use: what goes through it call by call would overflow. */
-function isDeep(value: unknown): boolean {
+/** Whether a value is nested too deeply: recursive processing would overflow the stack. */
+function isTooDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return true;
@@ -177,7 +180,7 @@ function isDeep(value: unknown): boolean {
   return false;
 }
 
-/** `JSON.stringify` writes half a surrogate pair, which has no UTF-8 form, as an escape. */
-function hasHalfCharacter(json: string): boolean {
+/** `JSON.stringify` escapes unpaired surrogates, which have no UTF-8 form. */
+function hasLoneSurrogate(json: string): boolean {
   return /\\ud[89a-f][0-9a-f]{2}/.test(json);
 }

@@ -4,7 +4,7 @@ import { nativePayloads } from "../../../../../test/support/native-world.ts";
 import { TEXT_CALLS } from "../../../../../tools/fake-model/quirks/text-calls.ts";
 import { startFakeModel } from "../../../../../tools/fake-model/server.ts";
 import type { FakeModelOptions } from "../../../../../tools/fake-model/server.ts";
-import { createAiSdkProvider } from "../../model/ai-sdk.ts";
+import { createAiSdkProvider } from "../../model/ai-sdk-provider.ts";
 import { CircuitBreaker } from "../../model/failures/circuit-breaker.ts";
 import { runAgent } from "../loop.ts";
 
@@ -33,7 +33,7 @@ async function serve(vendor: string, rounds: Rounds) {
 const CALLS = [{ name: "look", arguments: { mark: "one" } }];
 
 for (const quirk of Object.keys(TEXT_CALLS) as (keyof typeof TEXT_CALLS)[]) {
-  test(`a call that vLLM serves as text (${quirk}) is made, and its result is told as that of a call`, async () => {
+  test(`a call that vLLM returns as text (${quirk}) runs, and its result is sent as that of a call`, async () => {
     const { world, outcome, requests } = await serve("vllm", [{ calls: CALLS, quirk }, { text: "Done." }]);
     expect(outcome).toMatchObject({ outcome: "completed", answer: "Done.", turns: 2, calls: 1 });
     expect([...world.effects]).toEqual([["look one", 1]]);
@@ -46,7 +46,7 @@ for (const quirk of Object.keys(TEXT_CALLS) as (keyof typeof TEXT_CALLS)[]) {
 }
 
 for (const quirk of ["calls_promised", "unclosed_think", "empty_reply"] as const) {
-  test(`what a server says as ${quirk} is told to the model, once`, async () => {
+  test(`an unusable reply (${quirk}) is reported to the model once`, async () => {
     const rounds: Rounds = [{ calls: CALLS, quirk }, { calls: CALLS }, { text: "Done." }];
     const { world, outcome } = await serve("vllm", rounds);
     expect(outcome).toMatchObject({ outcome: "completed", answer: "Done.", turns: 3, calls: 1 });
@@ -55,14 +55,14 @@ for (const quirk of ["calls_promised", "unclosed_think", "empty_reply"] as const
 }
 
 for (const vendor of ["vllm", "ollama", "mistral", "deepseek"]) {
-  test(`an answer that ${vendor} cuts off is continued`, async () => {
+  test(`an answer that ${vendor} truncates is continued`, async () => {
     const rounds: Rounds = [{ text: "One, two, ", finish: "length" }, { text: "three." }];
     const { outcome } = await serve(vendor, rounds);
     expect(outcome).toMatchObject({ outcome: "completed", answer: "One, two, three.", turns: 2 });
   });
 }
 
-test("a refusal is asked for once, shown as one, booked, and fails the run", async () => {
+test("a refusal is not retried, is shown as one, is charged, and fails the run", async () => {
   const { outcome, requests } = await serve("vllm", [{ text: "I cannot help with that.", quirk: "refusal" }]);
   expect(requests).toHaveLength(1);
   expect(outcome).toMatchObject({ outcome: "failed", answer: "", error: { code: "ModelFailed", reason: "refused" } });

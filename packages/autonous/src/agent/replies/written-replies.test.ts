@@ -25,7 +25,7 @@ const WRITTEN = [
 ] as const;
 
 for (const { form, text } of WRITTEN) {
-  test(`a call that is written as text (${form}) runs like any other, and is recorded as what it was`, async () => {
+  test(`a call written as text (${form}) runs like any other, and its form is recorded`, async () => {
     const { world, outcome, requests } = await startNative([{ text }, { text: "Done" }]);
     expect(outcome).toMatchObject({ outcome: "completed", answer: "Done", turns: 2, calls: 1 });
     expect([...world.effects]).toEqual([["stamp 1", 1]]);
@@ -38,14 +38,14 @@ for (const { form, text } of WRITTEN) {
   });
 }
 
-test("a call that is written as text has to pass the policy, and its secrets are not recorded", async () => {
+test("a call written as text must pass the policy, and its secrets are not recorded", async () => {
   const text = `<tool_call>{"name": "read", "arguments": {"path": "../${SECRET}"}}</tool_call>`;
   const { world, requests } = await startNative([{ text }, { text: "Done" }]);
   expect(requests[1]?.messages[2]).toMatchObject({ result: { error: { code: "PathTraversalBlocked" } } });
   expect(JSON.stringify([world.events, requests])).not.toContain(SECRET);
 });
 
-test("a model that shows a file with a call in it does not make that call", async () => {
+test("a model that shows a file with a call in it does not run that call", async () => {
   const world = await makeWorld();
   await writeFile(join(world.folder, "workspace", "notes.md"), `First\n${STAMP}\n[TOOL_CALLS]stamp{"mark": "2"}\n`);
   const replies = [
@@ -58,7 +58,7 @@ test("a model that shows a file with a call in it does not make that call", asyn
   expect(world.effects.size).toBe(0);
 });
 
-test("what the user wrote is a quotation too", async () => {
+test("the user's text is a quotation too", async () => {
   const options = { task: { ...NATIVE_TASK, text: `What does ${STAMP} do?` } };
   const { world, outcome } = await startNative([{ text: `It stamps:\n${STAMP}` }], options);
   expect(outcome).toMatchObject({ outcome: "completed", turns: 1 });
@@ -80,7 +80,7 @@ const UNUSABLE: readonly { title: string; reply: Partial<NativeReply>; told: Reg
 ];
 
 for (const { title, reply, told, advice } of UNUSABLE) {
-  test(`${title} is never an answer: the model is told once, then the user what to do`, async () => {
+  test(`${title} is never an answer: the model is corrected once, then the user gets advice`, async () => {
     const better = await startNative([reply, { text: "Done" }]);
     expect(better.outcome).toMatchObject({ outcome: "completed", answer: "Done", turns: 2 });
     const last = better.requests[1]?.messages.at(-1);
@@ -92,13 +92,13 @@ for (const { title, reply, told, advice } of UNUSABLE) {
   });
 }
 
-test("a call at the end of thinking that has no end is made", async () => {
+test("a call at the end of unclosed thinking runs", async () => {
   const { world, outcome } = await startNative([{ text: `<think>I stamp it.\n${STAMP}` }, { text: "Done" }]);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "Done" });
   expect([...world.effects]).toEqual([["stamp 1", 1]]);
 });
 
-test("what gpt-oss thought before a call is not said beside it", async () => {
+test("gpt-oss thinking before a call is not shown with it", async () => {
   const text =
     '<|channel|>analysis<|message|>I stamp.<|end|><|start|>assistant<|channel|>commentary to=functions.stamp <|constrain|>json<|message|>{"mark": "1"}<|call|>';
   const { world, outcome, requests } = await startNative([{ text }, { text: "Done" }]);
@@ -107,12 +107,12 @@ test("what gpt-oss thought before a call is not said beside it", async () => {
   expect(requests[1]?.messages[1]).toMatchObject({ text: "", calls: [{ name: "stamp" }] });
 });
 
-test("an answer in the plain protocol is the answer in it", async () => {
+test("the answer is extracted from a reply in the plain protocol", async () => {
   const { outcome } = await startNative([{ text: '{"tool_calls":[],"final_answer":"All is well"}' }]);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "All is well" });
 });
 
-test("what the provider wants back is not kept where it is nested beyond all use", async () => {
+test("provider data that is nested too deeply is dropped", async () => {
   let deep: unknown = 1;
   for (let depth = 0; depth < 20_000; depth++) deep = { deep };
   const provider_parts = { maker: "x", parts: [], reasoning_details: [deep] };
@@ -121,7 +121,7 @@ test("what the provider wants back is not kept where it is nested beyond all use
   expect(nativePayloads(world, "model.completed")[0]).toMatchObject({ parts_dropped: true });
 });
 
-test("more written calls than are taken are refused", async () => {
+test("too many written calls are refused", async () => {
   const { world, outcome } = await startNative([{ text: `${STAMP}\n`.repeat(300) }, { text: "Done" }]);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "Done", turns: 2 });
   expect(world.effects.size).toBe(0);
@@ -131,7 +131,7 @@ test("more written calls than are taken are refused", async () => {
 
 const cut = (text: string): Partial<NativeReply> => ({ text, finish: "length" });
 
-test("an answer that was cut off is continued where it stopped", async () => {
+test("a truncated answer is continued where it stopped", async () => {
   const { world, outcome, requests } = await startNative([cut("One, two, "), cut("three,"), { text: " four.\n" }]);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "One, two, three, four.", turns: 3 });
   expect(outcome).not.toHaveProperty("cut");
@@ -142,7 +142,7 @@ test("an answer that was cut off is continued where it stopped", async () => {
   expect(nativePayloads(world, "model.completed").map(({ kind }) => kind)).toEqual(["cut", "cut", "final"]);
 });
 
-test("what a piece repeats of the one before is not there twice", async () => {
+test("text that a part repeats is not duplicated", async () => {
   const { outcome } = await startNative([
     cut("The list of files:\n- src/a.ts has the server and"),
     { text: "- src/a.ts has the server and its port.\n- src/b.ts" },
@@ -150,7 +150,7 @@ test("what a piece repeats of the one before is not there twice", async () => {
   expect(outcome?.answer).toBe("The list of files:\n- src/a.ts has the server and its port.\n- src/b.ts");
 });
 
-test("an answer that is still cut off after three times is shown as cut, with the setting", async () => {
+test("an answer that is still truncated after three continuations is marked as truncated, with the setting", async () => {
   const { world, outcome } = await startNative(["a ", "b ", "c ", "d "].map(cut));
   expect(outcome).toMatchObject({ outcome: "completed", cut: true, turns: 4 });
   expect(outcome?.answer).toMatch(/^a b c d\n\n\[The answer was cut off[^]*AUTONOUS_MAX_OUTPUT_TOKENS[^\n]*\]$/);
@@ -160,24 +160,24 @@ test("an answer that is still cut off after three times is shown as cut, with th
   expect(again.requests).toEqual([]);
 });
 
-test("a limit within an answer that was cut off does not lose what was said", async () => {
+test("a limit that is reached during a continued answer does not lose its text", async () => {
   const { outcome } = await startNative([cut("One, "), cut("two, "), { text: "three" }], { limits: { max_turns: 2 } });
   expect(outcome).toMatchObject({ outcome: "completed", cut: true, answer: /^One, two,\n\n\[/ });
 });
 
-test("an empty reply to the wish to go on ends the answer", async () => {
+test("an empty reply to a continuation request ends the answer", async () => {
   const { outcome } = await startNative([cut("All of it."), { text: "" }]);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "All of it.", turns: 2 });
 });
 
-test("a model that calls a tool after a piece continues its work", async () => {
+test("a model may call a tool after a truncated answer", async () => {
   const replies = [cut("First I "), { calls: [call("a", "stamp", { mark: "1" })] }, { text: "Done" }];
   const { world, outcome } = await startNative(replies);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "Done" });
   expect([...world.effects]).toEqual([["stamp 1", 1]]);
 });
 
-test("a fence that a piece has opened is still open in the next one", async () => {
+test("a code fence that a part opened is still open in the next one", async () => {
   const { world, outcome } = await startNative([cut("Write this:\n```\n"), { text: `${STAMP}\n\`\`\`\nThat is all.` }]);
   expect(outcome).toMatchObject({ outcome: "completed", turns: 2, answer: /That is all\.$/ });
   expect(world.effects.size).toBe(0);
@@ -194,7 +194,7 @@ const EVENTFUL: readonly Partial<NativeReply>[] = [
   { text: "and ends." },
 ];
 
-test("killed between any two events, such a run asks next exactly what it would have asked, and does nothing twice", async () => {
+test("killed between any two events, such a run sends exactly the same next request, and does nothing twice", async () => {
   const unharmed = await makeWorld();
   const whole = await liveNative({ world: unharmed, replies: EVENTFUL });
   expect(whole.outcome).toMatchObject({ outcome: "completed", answer: "The answer is long and ends.", turns: 6 });

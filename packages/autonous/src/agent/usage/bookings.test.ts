@@ -5,14 +5,14 @@ import { makeWorld, openJournal, startRuntime } from "../../../../../test/suppor
 import type { Death, World } from "../../../../../test/support/agent-world.ts";
 import { startFakeModel } from "../../../../../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../../../../../tools/fake-model/server.ts";
-import { createAiSdkProvider } from "../../model/ai-sdk.ts";
+import { createAiSdkProvider } from "../../model/ai-sdk-provider.ts";
 import { CircuitBreaker } from "../../model/failures/circuit-breaker.ts";
-import { modelFailed } from "../../model/failures/failure.ts";
+import { modelFailed } from "../../model/failures/model-failure.ts";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../../model/provider.ts";
 import { RETRY } from "../../model/failures/retry.ts";
 import { runAgent } from "../loop.ts";
 import { createReverseThinker } from "../reverse-thinking.ts";
-import type { AgentOptions, AgentOutcome } from "../run.ts";
+import type { AgentOptions, AgentOutcome } from "../agent-run.ts";
 import { compactHistory } from "../window/summary.ts";
 
 /** An attempt. `billed`: input tokens of a failed one. */
@@ -73,7 +73,7 @@ const billed = (world: World) =>
   world.events.filter(({ type }) => type === "model.billed").map(({ payload }) => payload);
 const costOf: AgentOptions["costOf"] = ({ input_tokens, output_tokens }) => (input_tokens + output_tokens) / 10_000;
 
-test("attempts that failed are in the totals, the cost, the quotas and on record", async () => {
+test("failed attempts count in totals, cost and quotas, and are recorded", async () => {
   const provider = trying([[failing(100), failing(undefined), failing(90), look("1")], [answer]]);
   const { world, outcome, tokens } = await start(provider, { costOf });
   expect(outcome).toMatchObject({ outcome: "completed", usage: { input_tokens: 390, output_tokens: 20 } });
@@ -86,7 +86,7 @@ test("attempts that failed are in the totals, the cost, the quotas and on record
   ]);
 });
 
-test("a round that failed for good leaves what its attempts were billed in the totals", async () => {
+test("the attempts of a failed round stay in the totals", async () => {
   const { outcome } = await start(trying([[failing(100), failing(100), failing(100)]]));
   expect(outcome).toMatchObject({ error: { code: "ModelFailed", reason: "cut_off" }, usage: { input_tokens: 300 } });
 });
@@ -114,7 +114,7 @@ for (const { title, limits, attempts, begun, input, says } of LIMITED) {
   });
 }
 
-test("a provider that goes on after a limit has ended the asking is stopped all the same", async () => {
+test("a provider that ignores the error of a reached limit is stopped anyway", async () => {
   const stubborn: ModelProvider = {
     name: "test:m",
     complete: async (_, { onSpent, signal }) => {
@@ -141,9 +141,9 @@ test("input from the cache counts by its share of the price, and the message say
   expect(tokens).toBe(760);
 });
 
-test("a reply that was stopped, since it said the same over and over, is booked once, as the provider bills it", async () => {
+test("a reply that was stopped because it repeated itself is charged once, as the provider bills it", async () => {
   let isFirst = true;
-  const chanting: ModelProvider = {
+  const repeating: ModelProvider = {
     name: "test:m",
     protocol: "native",
     complete: async (_, { onDelta, onSpent, signal }) => {
@@ -154,7 +154,7 @@ test("a reply that was stopped, since it said the same over and over, is booked 
       throw new Error("aborted");
     },
   };
-  const { outcome, world } = await start(chanting);
+  const { outcome, world } = await start(repeating);
   expect(outcome).toMatchObject({ outcome: "completed", usage: { input_tokens: 177, output_tokens: 15 } });
   expect(billed(world)).toEqual([]);
 });
@@ -186,7 +186,7 @@ test("killed after each event, a task counts every attempt exactly once when it 
   }
 });
 
-test("a summary that a person asks for books its failed attempts, and a limit ends it", async () => {
+test("a requested summary charges its failed attempts, and a limit ends it", async () => {
   const world = await makeWorld();
   const runtime = await startRuntime(world);
   const history = [
@@ -203,7 +203,7 @@ test("a summary that a person asks for books its failed attempts, and a limit en
   });
 });
 
-test("a verdict on a call is paid by the run, with its failed attempts", async () => {
+test("a verdict on a call is charged to the run, with its failed attempts", async () => {
   const verdict = { hidden_assumptions: ["a"], failure_scenarios: ["b"], verdict: "proceed", verdict_reason: "sound" };
   const dropping: Attempt = { reply: { kind: "native", calls: [{ id: "a", name: "drop", input: "{}" }] } };
   const task = trying([[dropping], [answer]]);
@@ -246,7 +246,7 @@ const SCRIPT = {
 const BREAKS = ["cut_before_content", "cut_after_content", "cut_in_call", "error_in_stream", "server_error"] as const;
 
 for (const kind of BREAKS) {
-  test(`attempts that end by "${kind}" are booked with the input that Anthropic bills`, async () => {
+  test(`attempts that end with "${kind}" are charged with the input that Anthropic bills`, async () => {
     const { provider, server } = await claude({ script: SCRIPT, faults: [{ kind, round: 1, times: 2 }] });
     const { outcome } = await start(provider);
     const { input_tokens, cached_input_tokens } = server.billed;
@@ -255,7 +255,7 @@ for (const kind of BREAKS) {
   });
 }
 
-test("an attempt that the user cancels is booked with the input that Anthropic bills", async () => {
+test("an attempt that the user cancels is charged with the input that Anthropic bills", async () => {
   const { provider, server } = await claude({
     script: SCRIPT,
     faults: [{ kind: "slow_drip", ms: 50 }],

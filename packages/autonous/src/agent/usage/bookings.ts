@@ -1,15 +1,15 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { ModelProvider, ModelRequest, SpentUsage } from "../../model/provider.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../agent-run.ts";
 
-/** What a model has used. */
-export interface Spent {
+/** Usage of a model. */
+export interface ModelSpending {
   readonly provider: ModelProvider;
   readonly usage: SpentUsage;
 }
 
-/** Counts and charges it; gives its cost, null where the model has no price. */
-export async function charge(run: Run, { provider, usage }: Spent): Promise<number | null> {
+/** Counts and charges it; returns its cost, null if the model has no price. */
+export async function charge(run: Run, { provider, usage }: ModelSpending): Promise<number | null> {
   const cost = run.meter.costOf(usage, provider);
   run.meter.count(usage, cost, provider.name);
   const { chat, user } = run.options.task;
@@ -25,30 +25,33 @@ interface BilledRequest {
   readonly purpose: NonNullable<ModelRequest["purpose"]>;
 }
 
-interface Billed extends BilledRequest, RecordedBilling {
-  /** `failed`: there was no reply for it. */
+interface BillingRecord extends BilledRequest, RecordedBilling {
+  /** `failed`: the model did not reply. */
   readonly outcome: "failed" | "answered";
 }
 
-/** Charges what an attempt that failed was billed. It is on record then, and not lost with the process. */
-export async function bookFailed(run: Run, { provider, usage, ...about }: Spent & BilledRequest): Promise<void> {
+/** Charges a failed attempt. Recorded first, so that it is not lost with the process. */
+export async function bookFailed(
+  run: Run,
+  { provider, usage, ...about }: ModelSpending & BilledRequest,
+): Promise<void> {
   const cost = run.meter.costOf(usage, provider);
   await recordBilled(run, { ...about, outcome: "failed", provider: provider.name, usage, cost });
   await charge(run, { provider, usage });
 }
 
-/** Records what was billed outside of rounds, which have events of their own. */
-export async function recordBilled(run: Run, { parent_id, usage, ...about }: Billed): Promise<void> {
+/** Records charges outside of rounds, which have events of their own. */
+export async function recordBilled(run: Run, { parent_id, usage, ...about }: BillingRecord): Promise<void> {
   await run.write({ type: "model.billed", parent_id, payload: { ...about, usage: { ...usage } } });
 }
 
-/** Counts what an earlier process recorded; quotas were charged then. */
+/** Counts usage that an earlier process recorded. Quotas were charged then. */
 export function recallBilled(run: Run, { payload }: RuntimeEvent): void {
   const { usage, cost, provider } = payload as unknown as RecordedBilling;
   run.meter.count(usage, cost, provider);
 }
 
-/** Our own event: `recordBilled` wrote it. */
+/** Our own event, written by `recordBilled`. */
 interface RecordedBilling {
   readonly usage: SpentUsage;
   readonly cost: number | null;

@@ -5,7 +5,7 @@ import { exitCodeOf } from "../../cli/exit-codes.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "../../model/provider.ts";
 import { reachedLimit } from "./limits.ts";
 import { runAgent } from "../loop.ts";
-import type { AgentOptions, AgentOutcome } from "../run.ts";
+import type { AgentOptions, AgentOutcome } from "../agent-run.ts";
 
 const USED = { turns: 3, worked_ms: 5000, tokens: 700, cost: 0.25 };
 
@@ -20,14 +20,14 @@ const CASES = [
 ] as const;
 
 for (const { title, limits, code, says } of CASES) {
-  test(`what is used is held against ${title}`, () => {
+  test(`usage is checked against ${title}`, () => {
     const reached = reachedLimit(limits, USED);
     expect(reached?.code).toBe(code);
     if (says !== undefined) expect(reached?.message).toMatch(says);
   });
 }
 
-test("a cost that nobody knows is over every limit on it", () => {
+test("an unknown cost exceeds every cost limit", () => {
   expect(reachedLimit({ max_turns: 9, max_cost_cents: 1_000 }, { ...USED, cost: undefined })?.message).toMatch(
     /no price/,
   );
@@ -71,7 +71,7 @@ async function start(
   return { world, outcome, charged };
 }
 
-test("tokens are counted, charged to quotas, told, and end the run with what was done", async () => {
+test("tokens are counted, charged to quotas and reported, and end the run with what was done", async () => {
   const told: unknown[] = [];
   const { outcome, charged } = await start({
     limits: { max_turns: 9, max_tokens: 1_000 },
@@ -87,7 +87,7 @@ test("tokens are counted, charged to quotas, told, and end the run with what was
   expect(told).toHaveLength(2);
 });
 
-test("cost is counted by the price that the host knows, and ends the run", async () => {
+test("cost is computed from the host's price, and ends the run", async () => {
   const costOf: AgentOptions["costOf"] = ({ input_tokens, output_tokens }) => (input_tokens + output_tokens) / 100_000;
   const { outcome, world } = await start({ limits: { max_turns: 9, max_cost_cents: 1 }, costOf });
   expect(outcome).toMatchObject({
@@ -98,13 +98,13 @@ test("cost is counted by the price that the host knows, and ends the run", async
   expect(world.events.find(({ type }) => type === "model.completed")?.payload).toMatchObject({ cost: 0.005 });
 });
 
-test("with a limit on cost a model without a price is not asked at all", async () => {
+test("with a cost limit, a model without a price is not asked at all", async () => {
   const { outcome, charged } = await start({ limits: { max_turns: 9, max_cost_cents: 100 } });
   expect(outcome).toMatchObject({ turns: 0, error: { code: "LimitReached", message: /no price/ } });
   expect(charged).toEqual([]);
 });
 
-test("a provider that does not say what it used is counted by what was said", async () => {
+test("usage that a provider does not report is estimated from the texts", async () => {
   const replies = [{ text: "done" }];
   const { outcome, world } = await start({ provider: answering(replies) });
   expect(outcome.usage.input_tokens).toBeGreaterThan(1_000);
@@ -113,7 +113,7 @@ test("a provider that does not say what it used is counted by what was said", as
   });
 });
 
-test("a model that thinks longer than the run may work is given up, and the process says that time was over", async () => {
+test("a model that takes longer than the run may work is aborted, and the exit code reports the timeout", async () => {
   const provider: ModelProvider = {
     name: "test:slow",
     complete: (_, { signal }) =>
@@ -127,7 +127,7 @@ test("a model that thinks longer than the run may work is given up, and the proc
   expect(exitCodeOf("Timeout")).toBe(124);
 });
 
-test("a command that runs longer than the run may work is stopped, and the run with it", async () => {
+test("a command that runs longer than the run may work is stopped, and so is the run", async () => {
   const sleeping = { kind: "native", calls: [{ id: "a", name: "bash", input: '{"cmd":"sleep 300"}' }] } as const;
   const { outcome, world } = await start({
     provider: answering([sleeping, { text: "done" }]),
@@ -139,7 +139,7 @@ test("a command that runs longer than the run may work is stopped, and the run w
   });
 });
 
-test("time in which a person is waited for does not count", async () => {
+test("time spent waiting for a person does not count", async () => {
   const world = await makeWorld();
   let now = Date.parse("2026-01-01T00:00:00Z");
   const clock = (): number => now;

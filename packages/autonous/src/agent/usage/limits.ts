@@ -1,38 +1,38 @@
 import type { ErrorCode } from "@autonous/runtime";
 
-/** What a run may use up (spec 4, The loop). One that is left out does not limit. */
+/** Limits of a run (spec 4, The loop). Omitted: unlimited. */
 export interface AgentLimits {
   /** Model rounds. */
   readonly max_turns: number;
-  /** Time that the run works. Waiting for a person does not count (spec 3). */
+  /** Working time in seconds. Waiting for a person does not count (spec 3). */
   readonly max_wall_time_seconds?: number;
-  /** Input and output of the model, failed attempts too. What it read from its cache counts by its share of the price. */
+  /** Input and output of the model, including failed attempts. Cache reads count by their share of the price. */
   readonly max_tokens?: number;
   /** In hundredths of the currency of the price table. */
   readonly max_cost_cents?: number;
 }
 
-/** What a run has used up so far. */
-export interface Used {
+/** Usage of a run so far. */
+export interface RunUsage {
   readonly turns: number;
   readonly worked_ms: number;
-  /** As they are billed. */
+  /** As billed. */
   readonly tokens: number;
-  /** Tokens that do not count, since reading them from the provider's cache cost less. */
+  /** Tokens that do not count, because cache reads cost less. */
   readonly uncounted?: number;
-  /** Undefined: not known, since the model has no price. */
+  /** Undefined: unknown, because the model has no price. */
   readonly cost: number | undefined;
 }
 
 interface LimitRow {
   readonly limit: keyof AgentLimits;
   readonly setting: string;
-  /** How the run ends: by it, the process says what happened (spec 5). */
+  /** Error code that ends the run; it determines the exit code (spec 5). */
   readonly code: ErrorCode;
-  used(used: Used): number;
+  used(used: RunUsage): number;
 }
 
-/** Every limit, and the setting that raises it. */
+/** Every limit and its setting. */
 // oxfmt-ignore
 const LIMITS: readonly LimitRow[] = [
   { limit: "max_turns",             setting: "AUTONOUS_MAX_TURNS",             code: "LimitReached", used: ({ turns }) => turns },
@@ -46,8 +46,8 @@ export interface ReachedLimit {
   readonly message: string;
 }
 
-/** Why the model is not asked again, where a limit says so. A limit, or a use, that is not a number lets nothing through. */
-export function reachedLimit(limits: AgentLimits, used: Used): ReachedLimit | undefined {
+/** Why the model is not asked again, if a limit is reached. A limit or usage that is not a number counts as reached. */
+export function reachedLimit(limits: AgentLimits, used: RunUsage): ReachedLimit | undefined {
   const row = LIMITS.find(({ limit, used: of }) => {
     const most = limits[limit];
     return most !== undefined && !(of(used) < most);
@@ -55,11 +55,11 @@ export function reachedLimit(limits: AgentLimits, used: Used): ReachedLimit | un
   return row && { code: row.code, message: `${stoppedBy(row, limits)}, and ${usedText(row, used)}` };
 }
 
-/** Why a failed attempt is not repeated: with what it takes, more would be used than a limit allows. */
+/** Why a failed attempt is not repeated: another one would exceed a limit. */
 export function exceededBy(
   limits: AgentLimits,
-  used: Used,
-  attempt: Pick<Used, "tokens" | "cost">,
+  used: RunUsage,
+  attempt: Pick<RunUsage, "tokens" | "cost">,
 ): ReachedLimit | undefined {
   const then = { ...used, tokens: used.tokens + attempt.tokens, cost: (used.cost ?? NaN) + (attempt.cost ?? NaN) };
   const row = LIMITS.find(({ limit, used: of }) => {
@@ -76,7 +76,7 @@ function stoppedBy({ limit, setting }: LimitRow, limits: AgentLimits): string {
   return `Stopped: the limit ${limit} (${setting}) is ${limits[limit]}`;
 }
 
-function usedText(row: LimitRow, used: Used): string {
+function usedText(row: LimitRow, used: RunUsage): string {
   const amount = row.used(used);
   if (Number.isNaN(amount)) return "usage is unknown: the model has no price; add one under prices in config.json";
   const { uncounted = 0 } = used;
@@ -84,8 +84,11 @@ function usedText(row: LimitRow, used: Used): string {
   return `${round(amount)} are used${cached ? ` (cache reads count by their price: ${uncounted} tokens fewer)` : ""}`;
 }
 
-/** How long the run may work from now on. */
-export function remainingMs({ max_wall_time_seconds }: AgentLimits, { worked_ms }: Pick<Used, "worked_ms">): number {
+/** Remaining working time. */
+export function remainingMs(
+  { max_wall_time_seconds }: AgentLimits,
+  { worked_ms }: Pick<RunUsage, "worked_ms">,
+): number {
   return max_wall_time_seconds === undefined ? Number.POSITIVE_INFINITY : max_wall_time_seconds * 1000 - worked_ms;
 }
 

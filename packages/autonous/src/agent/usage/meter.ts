@@ -1,12 +1,12 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { ModelProvider, ModelUsage } from "../../model/provider.ts";
 import { billedTokens } from "../../model/prices/prices.ts";
-import type { AgentLimits, ReachedLimit, Used } from "./limits.ts";
+import type { AgentLimits, ReachedLimit, RunUsage } from "./limits.ts";
 import { exceededBy, reachedLimit, remainingMs } from "./limits.ts";
-import type { AgentOptions } from "../run.ts";
+import type { AgentOptions } from "../agent-run.ts";
 import { waitedMs } from "./wall-time.ts";
 
-/** What a run has used of the model. */
+/** Model usage of a run. */
 export interface Totals {
   readonly input_tokens: number;
   readonly output_tokens: number;
@@ -16,17 +16,17 @@ export interface Totals {
 }
 
 const NOTHING: Totals = { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, cost: 0 };
-/** The longest that a timer can wait. */
-export const LONGEST_MS = 2_147_483_647;
-/** A shorter round of calls is not looked through for somebody who was waited for. */
-const SHORTEST_WAIT_MS = 1000;
+/** Maximum delay of a timer. */
+export const MAX_TIMER_MS = 2_147_483_647;
+/** Shorter rounds of calls are not searched for waits for a person. */
+const MIN_WAIT_MS = 1000;
 
-/** Counts what a run uses, and says when that is too much. */
+/** Counts the usage of a run and checks its limits. */
 export class Meter {
   readonly #options: AgentOptions;
   readonly #clock: () => number;
   readonly #beganMs: number;
-  /** Worked before this process took the run up. */
+  /** Time worked by earlier processes. */
   readonly #earlierMs: number;
   #waitedMs = 0;
   #lastSeq = 0;
@@ -53,7 +53,7 @@ export class Meter {
     return this.#options.limits;
   }
 
-  /** What a model has used, as its record has it. */
+  /** Counts usage from a reply or from the record. */
   count(usage: ModelUsage, cost: number | null, model: string): void {
     const before = this.#totals;
     this.#billed += this.billed(usage, model);
@@ -65,9 +65,9 @@ export class Meter {
     };
   }
 
-  /** What the price table says of it; null where it does not know the model. */
+  /** Cost by the price table; null if the model is not in it. */
   costOf(usage: ModelUsage, { name, wants_all_tools }: ModelProvider): number | null {
-    if (wants_all_tools === true) return 0; // there is no model
+    if (wants_all_tools === true) return 0; // not a real model
     return this.#options.costOf?.(usage, name) ?? null;
   }
 
@@ -76,7 +76,7 @@ export class Meter {
     return this.#options.billedTokens?.(usage, model) ?? billedTokens(model, usage);
   }
 
-  /** An attempt after one that failed is counted from zero. */
+  /** A new attempt after a failed one is counted from zero. */
   reset(): void {
     this.#totals = NOTHING;
     this.#billed = 0;
@@ -87,8 +87,8 @@ export class Meter {
   }
 
   /**
-   * Does what may have a person asked, and does not count how long they took. The signal is aborted when the time of the
-   * run is over.
+   * Runs work that may ask a person, and does not count the wait for the answer. The signal aborts when the run's time
+   * is over.
    */
   async waiting<T>(work: (timeIsOver: AbortSignal) => Promise<T>): Promise<T> {
     const began = this.#clock();
@@ -100,12 +100,12 @@ export class Meter {
     } finally {
       stopWatching();
     }
-    const isLong = this.#clock() - began >= SHORTEST_WAIT_MS;
+    const isLong = this.#clock() - began >= MIN_WAIT_MS;
     if (isLong && this.#limits.max_wall_time_seconds !== undefined) this.#waitedMs += waitedMs(await this.#newEvents());
     return done;
   }
 
-  /** Looks when the time would be over, and where a person was waited for meanwhile, again when it is then. */
+  /** Checks when the time would be over; if a person was waited for meanwhile, checks again later. */
   #watchTime(over: AbortController): () => void {
     if (this.#limits.max_wall_time_seconds === undefined) return () => undefined;
     let isWatched = true;
@@ -113,7 +113,7 @@ export class Meter {
     const lookIn = (delayMs: number): void => {
       timer = setTimeout(
         () => void look().catch((problem: unknown) => over.abort(problem)),
-        Math.min(delayMs, LONGEST_MS),
+        Math.min(delayMs, MAX_TIMER_MS),
       );
     };
     const look = async (): Promise<void> => {
@@ -140,7 +140,7 @@ export class Meter {
     return reachedLimit(this.#limits, this.#used(turns, provider));
   }
 
-  /** Why an attempt that used this much is not repeated. What it put into the provider's cache is read from there then. */
+  /** Why an attempt with this usage is not repeated. Its cache writes become cache reads. */
   exceededBy(usage: ModelUsage, provider: ModelProvider): ReachedLimit | undefined {
     const { input_tokens, cached_input_tokens = 0, cache_write_tokens = 0 } = usage;
     const again = { input_tokens, output_tokens: 0, cached_input_tokens: cached_input_tokens + cache_write_tokens };
@@ -148,19 +148,19 @@ export class Meter {
     return exceededBy(this.#limits, this.#used(0, provider), attempt);
   }
 
-  /** Whether a limit on the cost can be kept with the model. */
+  /** Whether a cost limit can be enforced for the model. */
   canPay(provider: ModelProvider): boolean {
     return this.#limits.max_cost_cents === undefined || this.costOf(NOTHING, provider) !== null;
   }
 
-  #used(turns: number, provider: ModelProvider): Used {
+  #used(turns: number, provider: ModelProvider): RunUsage {
     const { input_tokens, output_tokens, cost } = this.#totals;
     const uncounted = input_tokens + output_tokens - this.#billed;
     const known = this.canPay(provider) && cost !== null ? cost : undefined;
     return { turns, worked_ms: this.#workedMs, tokens: this.#billed, uncounted, cost: known };
   }
 
-  /** How long the run may work from now on. */
+  /** Remaining working time. */
   get remainingMs(): number {
     return remainingMs(this.#limits, { worked_ms: this.#workedMs });
   }

@@ -23,12 +23,12 @@ const CASES = [
 ] as const;
 
 for (const { title, of, waited, worked } of CASES) {
-  test(`${title}: what was waited and what was worked is told apart`, () => {
+  test(`${title}: waiting time and working time are separated`, () => {
     expect(waitedMs(of)).toBe(waited * 1000);
     expect(workedMs(of)).toBe(worked * 1000);
   });
 }
 
-test("a person who has not answered is waited for until now", () => {
+test("an open question counts as waiting time until now", () => {
   expect(waitedMs(events([0, "agent.started"], [1, "approval_required", "a"]), 31_000)).toBe(30_000);
 });

@@ -6,8 +6,8 @@ interface Span {
 }
 
 /**
- * How long a person was waited for in these events, and on to `until` where nobody has answered yet. Calls that wait side
- * by side wait only once.
+ * How long these events waited for a person, counted until `until` while an answer is missing. Parallel waits count
+ * once.
  */
 export function waitedMs(events: readonly RuntimeEvent[], until: number = Date.parse(events.at(-1)?.ts ?? "")): number {
   const asked = new Map<string, number>();
@@ -21,7 +21,7 @@ export function waitedMs(events: readonly RuntimeEvent[], until: number = Date.p
       asked.delete(id);
     }
   }
-  // Nobody has answered yet: what was written meanwhile is of others.
+  // No answer yet: later events belong to other calls.
   for (const from of asked.values()) waits.push({ from, to: until });
   return lengthOf(waits);
 }
@@ -36,10 +36,10 @@ function lengthOf(spans: readonly Span[]): number {
   return length;
 }
 
-/** Between these nobody worked: the task waited in the queue, or for a worker after a crash. */
+/** No work happened before these events: the task was queued, or waited for a worker after a crash. */
 const TAKEN_UP: ReadonlySet<string> = new Set(["task.started", "task.resumed", "task.queued"]);
 
-/** How long was worked on what these events are of: their time, without waiting and without standing still. */
+/** Working time of these events, without waits and idle time. */
 export function workedMs(events: readonly RuntimeEvent[]): number {
   const first = events[0];
   const last = events.at(-1);

@@ -8,7 +8,7 @@ import type { Message, ModelProvider, ModelReply, ModelRequest } from "../../mod
 import { nextStride, showWindow, squeezeWindow, withSummary } from "./context-window.ts";
 import type { WindowState } from "./context-window.ts";
 import { runAgent } from "../loop.ts";
-import type { AgentOptions, AgentOutcome } from "../run.ts";
+import type { AgentOptions, AgentOutcome } from "../agent-run.ts";
 import { estimateTokens, sumTokens } from "./tokens.ts";
 
 const RESULT = { payload: null, error: null } as unknown as ToolCallResult;
@@ -41,13 +41,13 @@ function advance(state: WindowState, messages: readonly Message[], budget: numbe
   return squeezeWindow(summed, messages, budget);
 }
 
-test("while all of it fits, the model sees the history as it is", () => {
+test("while everything fits, the model sees the complete history", () => {
   const messages = history([[5_000], [5_000], [5_000], [5_000], [5_000]]);
   expect(nextStride(BEGIN, messages, 10_000)).toBeUndefined();
   expect(showWindow(BEGIN, messages)).toEqual(messages);
 });
 
-test("when it is full, old large results become excerpts and the last rounds stay unchanged", () => {
+test("when the window is full, old large results become excerpts and the last rounds stay unchanged", () => {
   const messages = history([[60_000], [100], [60_000], [30_000], [9_000]]);
   const stride = nextStride(BEGIN, messages, 50_000);
   expect(stride?.summarise_to).toBeUndefined();
@@ -58,7 +58,7 @@ test("when it is full, old large results become excerpts and the last rounds sta
   expect(messages[2]?.text.length).toBe(60_000);
 });
 
-test("an excerpt says where the whole is kept", () => {
+test("an excerpt says where the full output is stored", () => {
   const messages = [...history([[1]]), ...history([[9]]).slice(1)];
   messages[2] = toolMessage("0.0", "y".repeat(90_000), "observations/call_1.txt");
   const [, , shown] = showWindow({ ...BEGIN, whole_from: 4 }, messages);
@@ -71,7 +71,7 @@ const anyRounds = fc.array(fc.array(fc.integer({ min: 0, max: 40_000 }), { minLe
 });
 const anyBudget = fc.integer({ min: 500, max: 60_000 });
 
-test("what is summarised ends between rounds, and calls keep their results", () => {
+test("a summary ends between rounds, and calls keep their results", () => {
   fc.assert(
     fc.property(anyRounds, anyBudget, (rounds, budget) => {
       const messages = history(rounds);
@@ -89,7 +89,7 @@ test("what is summarised ends between rounds, and calls keep their results", () 
   );
 });
 
-test("turn by turn the window fits, only grows between strides, and its places never move back", () => {
+test("in every turn the window fits, it only grows between strides, and its positions never move back", () => {
   fc.assert(
     fc.property(anyRounds, fc.integer({ min: 4_000, max: 60_000 }), (rounds, budget) => {
       const messages = history(rounds);
@@ -115,14 +115,14 @@ test("turn by turn the window fits, only grows between strides, and its places n
   );
 });
 
-test("a task that is too long by itself is cut, so that the request fits", () => {
+test("an oversized task is truncated, so that the request fits", () => {
   const messages: Message[] = [{ role: "user", text: "t".repeat(500_000) }];
   const window = showWindow(squeezeWindow(BEGIN, messages, 10_000), messages);
   expect(sumTokens(window)).toBeLessThanOrEqual(10_000);
   expect(window[0]?.text).toMatch(/^t+\n\[\d+ characters omitted\]\nt+$/);
 });
 
-test("tokens are rather counted too high", () => {
+test("tokens are overestimated rather than underestimated", () => {
   expect(estimateTokens("The quick brown fox jumps over the lazy dog")).toBeGreaterThanOrEqual(10);
   expect(estimateTokens("日本語のテキスト")).toBeGreaterThanOrEqual(8);
 });
@@ -179,7 +179,7 @@ function summaries({ events }: World): RuntimeEvent[] {
   return events.filter(({ payload }) => payload["kind"] === "summary");
 }
 
-test("a long run fits the window throughout, by excerpts first and then by a summary that is on record", async () => {
+test("a long run always fits the window, first by excerpts and then by a recorded summary", async () => {
   const world = await longWorld();
   const { outcome, requests } = await live({ world, provider: reading(20), options: { context_tokens: 30_000 } });
   expect(outcome).toMatchObject({ outcome: "completed", turns: 21 });
@@ -195,7 +195,7 @@ test("a long run fits the window throughout, by excerpts first and then by a sum
   expect(outcome?.messages).toHaveLength(42);
 });
 
-test("killed at any time, a run that sums up does not ask for a summary again and goes on with the same window", async () => {
+test("killed at any time, a run with a summary does not request it again and continues with the same window", async () => {
   const unharmed = await longWorld();
   const options = { context_tokens: 20_000 };
   const whole = await live({ world: unharmed, provider: reading(8), options });
@@ -214,7 +214,7 @@ test("killed at any time, a run that sums up does not ask for a summary again an
   }
 }, 60_000);
 
-test("a conversation is summed up when it grew, not with every message, and a task that was killed sees the same", async () => {
+test("a conversation is summarised when it has grown, not with every message, and a killed task sees the same", async () => {
   const options = { context_tokens: 20_000 };
   const provider: ModelProvider = {
     name: "test:talking",
@@ -233,7 +233,7 @@ test("a conversation is summed up when it grew, not with every message, and a ta
     const { messages: history = [], window } = said;
     const task = { text: `Question ${number}. `.repeat(200), task_id: `task_${number}`, history };
     const shown = { ...task, ...(window === undefined ? {} : { window }) };
-    // Whoever goes on with one that was killed does not know the window.
+    // The process that resumes a killed task does not know the window.
     const isKilled = number === 25;
     if (isKilled)
       await live({ world, provider, options: { ...options, task: shown }, death: { event: 2, when: "after" } });
@@ -253,7 +253,7 @@ test("a conversation is summed up when it grew, not with every message, and a ta
   expect(asked).toBeLessThan(8);
 });
 
-test("a model that cannot sum up is done without, and what was called is told", async () => {
+test("without a summary from the model, the run continues with a list of its calls", async () => {
   const world = await longWorld();
   const provider = reading(8, ({ purpose }) => {
     if (purpose === "summary") throw new ToolError("ModelFailed", "overloaded");
@@ -267,7 +267,7 @@ for (const { limit, times } of [
   { limit: 15_000, times: 1 },
   { limit: 4000, times: 3 },
 ])
-  test(`a request that is too long for a model of ${limit} tokens is made smaller, and stays so`, async () => {
+  test(`a request that is too long for a model of ${limit} tokens is reduced, and stays reduced`, async () => {
     const world = await longWorld();
     const sizes: number[] = [];
     const provider = reading(6, ({ purpose, messages }) => {
@@ -281,7 +281,7 @@ for (const { limit, times } of [
     expect(sizes.length).toBe(7);
   });
 
-test("a request that cannot be made smaller is asked once, and the run ends with the numbers", async () => {
+test("a request that cannot be reduced is sent once, and the run ends with the numbers", async () => {
   const world = await longWorld();
   const provider = reading(3, () => {
     throw new ToolError("ModelFailed", "prompt is too long", { context_length: true });

@@ -4,71 +4,72 @@ import { sumTokens } from "./tokens.ts";
 import type { ModelLimits } from "./window-limits.ts";
 
 /**
- * What of the history the model sees. The history itself is never changed (spec 4, The loop); places in it move forward
- * only, and only in strides: between two strides each request begins with all of the one before it, byte by byte.
+ * The part of the history that the model sees. The history itself never changes (spec 4, The loop). Positions only
+ * move forward, in strides: between two strides, each request starts with all bytes of the previous one.
  */
 export interface WindowState {
-  /** Where the task stands. It is always shown. */
+  /** Position of the task, which is always shown. */
   readonly task: number;
-  /** What was said before this is shown in short. Never between a call and its result. */
+  /** Messages before this are replaced by the summary. Never between a call and its result. */
   readonly from: number;
-  /** That, in short. */
+  /** Summary of the messages before `from`. */
   readonly summary?: string;
-  /** The task that is shown above the summary, since it was said before `from`. */
+  /** The task shown above the summary, if it is before `from`. */
   readonly summary_task?: number;
   /** Large results, replies and arguments before this are shown as excerpts. */
   readonly whole_from: number;
-  /** How many messages there were at the last stride. */
+  /** Number of messages at the last stride. */
   readonly moved_at?: number;
-  /** How many of the messages shown before the last stride are shown unchanged after it, up to its boundary. */
+  /** How many messages shown before the last stride are unchanged after it, up to its boundary. */
   readonly kept?: number;
-  /** Texts that were too long even so. */
-  readonly squeezed?: Squeezed;
-  /** What the models of the run have said about how much they take, by name. */
+  /** Further limits for texts, if the window was still too large. */
+  readonly squeezed?: SqueezeLimits;
+  /** Known limits of the run's models, by name. */
   readonly models?: Readonly<Record<string, ModelLimits>>;
-  /** Of records of earlier versions: a provider said that it takes no more than this. */
+  /** In records of earlier versions: the limit that a provider reported. */
   readonly context_tokens?: number;
 }
 
-interface Squeezed {
-  /** Messages before this have at most as many characters. */
+interface SqueezeLimits {
+  /** The limits, in characters, apply to messages before this. */
   readonly before: number;
   readonly tool: number;
-  /** Of what the user and the model said. */
+  /** For messages of the user and the model. */
   readonly said?: number;
 }
 
-/** How a conversation is shown when its next task begins. */
+/** How a conversation is shown when its next task starts. */
 export type HistoryWindow = Omit<WindowState, "task">;
 
-/** The state as rounds record it. The summary is in an event of its own. */
+/** The state as recorded with rounds. The summary has its own event. */
 export function placesOf({ summary: _summary, ...places }: WindowState): Omit<WindowState, "summary"> {
   return places;
 }
 
 /*
- * Shares of what fits beside the system text and the tools, chosen by `npm run bench -- prompt-cache` (decision 25). The
- * window stands still until it is full. A stride makes room for many turns: the provider's cache is lost with each.
+ * Shares of the space beside the system text and the tools, chosen by `npm run bench -- prompt-cache` (decision 25).
+ * The window does not move until it is full. A stride makes room for many turns, because each one loses the provider's
+ * cache.
  */
-/** What stays as it was said when older results become excerpts. */
+/** Share that stays verbatim when older results become excerpts. */
 const UNCUT = 0.3;
-/** Excerpts alone are enough where they leave the window no fuller than this; else the older part is summarised. */
+/** Excerpts are enough if they fill at most this share; otherwise the older part is summarised. */
 const EXCERPTS_TO = 0.5;
-/** What is left beside a summary. */
+/** Share that remains beside a summary. */
 const KEPT = 0.2;
 /** A window that is fuller than this after a stride is squeezed, down to `SQUEEZED_TO`. */
 const STILL_FULL = 0.85;
 const SQUEEZED_TO = 0.6;
-/** Texts up to this many characters are not worth an excerpt. */
+/** Texts up to this length, in characters, get no excerpt. */
 const SMALL = 3_000;
 
 export interface Stride {
   readonly state: WindowState;
-  /** Up to where the history is to be summarised. */
+  /** Messages before this must be summarised. */
   readonly summarise_to?: number;
 }
 
-/** Where the window moves to now; undefined where all of it still fits. A pure function of history and state. */
+/** The next position of the window; undefined if everything still fits. A pure function of history and state. */
 export function nextStride(state: WindowState, messages: readonly Message[], budget: number): Stride | undefined {
   if (sumTokens(showWindow(state, messages)) <= budget) return undefined;
   const starts = roundStarts(messages);
@@ -84,14 +85,14 @@ export function nextStride(state: WindowState, messages: readonly Message[], bud
   return { state: excerpted, ...(summarise_to === undefined ? {} : { summarise_to }) };
 }
 
-/** The state after what came before `from` was summarised. The task stays visible. */
+/** The state after the messages before `from` were summarised. The task stays visible. */
 export function withSummary(state: WindowState, from: number, summary: string): WindowState {
   const { summary_task: _before, ...rest } = state;
   const asked = from > state.task ? { summary_task: state.task } : {};
   return { ...rest, ...asked, from, summary, whole_from: Math.max(state.whole_from, from) };
 }
 
-/** The first of these places from which on everything fits into `tokens`. */
+/** The first of these positions from which everything fits into `tokens`. */
 function firstWithin(starts: readonly number[], messages: readonly Message[], tokens: number): number | undefined {
   let sum = 0;
   let end = messages.length;
@@ -105,12 +106,12 @@ function firstWithin(starts: readonly number[], messages: readonly Message[], to
   return found;
 }
 
-/** The first that can be summarised: the task before it stays. */
+/** The first message that can be summarised: the task before it stays. */
 function firstSaid({ task, from }: WindowState): number {
   return from > task || task === 0 ? task + 1 : from;
 }
 
-/** Where each round begins: with what the model said. What follows, up to the next, belongs to it. */
+/** Start of each round: the model's reply. Everything up to the next reply belongs to it. */
 function roundStarts(messages: readonly Message[]): readonly number[] {
   return messages.flatMap(({ role }, index) => (role === "assistant" ? [index] : []));
 }
@@ -129,7 +130,7 @@ export function showWindow(state: WindowState, messages: readonly Message[]): re
   return [{ role: "user", text: `${shownAs(state, asked, task).text}\n\n${said}` }, ...rest];
 }
 
-/** Records of earlier versions do not name it. */
+/** Missing in records of earlier versions. */
 function shownTask({ summary_task, from, task }: WindowState): number | undefined {
   return summary_task ?? (from > task ? task : undefined);
 }
@@ -144,9 +145,8 @@ function shownAs({ whole_from, squeezed }: WindowState, message: Message, index:
 }
 
 /**
- * Where a provider's cache is good for more than the next request, as numbers of shown messages: the end of the excerpts,
- * which stay as they are at the next stride that makes do with excerpts; in the first request after such a stride also
- * where they ended before it.
+ * Positions, in shown messages, where a provider's cache is useful for longer than the next request: the end of the
+ * excerpts, which later strides by excerpts keep; in the first request after such a stride also the previous end.
  */
 export function stablePlaces(state: WindowState, messages: readonly Message[]): readonly number[] {
   const kept = state.moved_at === messages.length ? (state.kept ?? 0) : 0;
@@ -168,11 +168,11 @@ function keptOf(before: WindowState, after: WindowState, messages: readonly Mess
   return boundary > 0 && isSame ? { kept: boundary } : {};
 }
 
-/** A summary stands for many messages: it keeps more of its text than one of them. */
+/** A summary replaces many messages, so it may be longer than one of them. */
 const SUMMARY_SQUEEZED = 4;
 
-/** How short texts become, step by step, before a window is sent that is too large all the same: results first. */
-const SQUEEZES: readonly Omit<Squeezed, "before">[] = [
+/** Steps that shorten texts, results first, before an oversized window is sent. */
+const SQUEEZES: readonly Omit<SqueezeLimits, "before">[] = [
   { tool: 12_000 },
   { tool: 3_000 },
   { tool: 800 },
@@ -182,7 +182,7 @@ const SQUEEZES: readonly Omit<Squeezed, "before">[] = [
   { tool: 200, said: 200 },
 ];
 
-/** A window with room for the next turns, where cutting texts can make it. */
+/** A window with room for the next turns, if truncating texts can make it. */
 export function squeezeWindow(state: WindowState, messages: readonly Message[], budget: number): WindowState {
   if (sumTokens(showWindow(state, messages)) <= budget * STILL_FULL) return state;
   const squeezed = SQUEEZES.map((cut): WindowState => ({ ...state, squeezed: { before: messages.length, ...cut } }));

@@ -26,7 +26,7 @@ const LONG: readonly { readonly title: string; readonly message: AssistantMessag
 ];
 
 for (const { title, message, kept } of LONG)
-  test(`what the model itself wrote long ago is shown as an excerpt: ${title}`, () => {
+  test(`old messages of the model are shown as excerpts: ${title}`, () => {
     const messages: Message[] = [{ role: "user", text: "Go" }, message, { role: "user", text: "On" }];
     const shown = showWindow({ task: 0, from: 0, whole_from: 2 }, messages)[1] as AssistantMessage;
     const all = `${shown.text}${JSON.stringify(shown.calls?.map(({ arguments: args }) => args) ?? "")}`;
@@ -41,7 +41,7 @@ for (const { title, message, kept } of LONG)
     expect(showWindow({ task: 0, from: 0, whole_from: 1 }, messages)[1]).toBe(message);
   });
 
-test("an excerpt is the same object each time, and what is short is not touched", () => {
+test("an excerpt is the same object each time, and short messages are unchanged", () => {
   const long: Message = { role: "user", text: "w".repeat(9_000) };
   expect(excerptOf(long, 3_000)).toBe(excerptOf(long, 3_000));
   expect(excerptOf(long, 9_000)).toBe(long);
@@ -58,7 +58,7 @@ test("an excerpt is never longer than the text", () => {
   );
 });
 
-test("with the text of a reply goes what its provider had bound to it; its reasoning and its calls keep theirs", () => {
+test("a truncated reply drops the provider data of its text; its reasoning and its calls keep theirs", () => {
   const text = "Said. ".repeat(2_000);
   const provider_parts = {
     maker: "me",

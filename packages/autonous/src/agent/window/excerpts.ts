@@ -6,8 +6,8 @@ type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
 const excerpts = new WeakMap<Message, Map<number, Message>>();
 
 /**
- * A message whose texts have about `limit` characters at most: the beginning, the end, and how to get at what is between
- * them. The same object for the same message and limit; the message itself where nothing in it is longer.
+ * A message whose texts are truncated to about `limit` characters: beginning, end, and how to get the rest. Returns
+ * the same object for the same message and limit, and the message itself if nothing in it is longer.
  */
 export function excerptOf(message: Message, limit: number): Message {
   const made = excerpts.get(message) ?? new Map<number, Message>();
@@ -20,16 +20,16 @@ export function excerptOf(message: Message, limit: number): Message {
 function makeExcerpt(message: Message, limit: number): Message {
   if (message.role === "assistant") return cutReply(message, limit);
   if (message.text.length <= limit) return message;
-  return { ...message, text: cutText(message.text, limit, howToSee(message)) };
+  return { ...message, text: cutText(message.text, limit, retrievalHint(message)) };
 }
 
-function howToSee(message: Message): string {
+function retrievalHint(message: Message): string {
   if (message.role !== "tool") return "";
   const ref = message.result.payload?.storage_ref;
   return ref === undefined ? "; repeat the call to see it" : `; full output: ${ref}`;
 }
 
-/** The beginning and the end of a text, never longer than the text. */
+/** Beginning and end of a text, never longer than the text. */
 export function cutText(text: string, limit: number, how = ""): string {
   const head = text.slice(0, Math.floor(limit / 2));
   const tail = text.slice(-Math.floor(limit / 4));
@@ -38,33 +38,36 @@ export function cutText(text: string, limit: number, how = ""): string {
   return cut.length < text.length ? cut : text;
 }
 
-/** A cut text is shorter, so that its provider does not take what belongs to the full text along with it. */
+/** Truncated text drops the provider's own parts, which belong to the full text. */
 function cutReply(message: AssistantMessage, limit: number): Message {
   const text =
     message.text.length <= limit ? message.text : (cutJson(message.text, limit) ?? cutText(message.text, limit));
   const calls = message.calls?.map((call) => cutCall(call, limit));
   const isSame = text === message.text && (calls ?? []).every((call, index) => call === message.calls?.[index]);
   const said = isSame ? message : { ...message, text, ...(calls === undefined ? {} : { calls }) };
-  return withoutHugeParts(said, limit);
+  return dropHugeParts(said, limit);
 }
 
-/** Reasoning cannot be cut: it goes back unchanged or not at all. Times the limit: far more than is worth its place. */
-const MOST_PARTS = 100;
+/**
+ * Reasoning cannot be truncated: it is sent unchanged or not at all. A multiple of the limit; longer reasoning is not
+ * worth its space.
+ */
+const MAX_PARTS = 100;
 
-function withoutHugeParts(message: AssistantMessage, limit: number): Message {
+function dropHugeParts(message: AssistantMessage, limit: number): Message {
   const { provider_parts, ...rest } = message;
-  if (provider_parts === undefined || JSON.stringify(provider_parts).length <= limit * MOST_PARTS) return message;
+  if (provider_parts === undefined || JSON.stringify(provider_parts).length <= limit * MAX_PARTS) return message;
   return rest;
 }
 
-/** A reply in the plain protocol stays JSON, with its long texts cut. */
+/** A reply in the plain protocol stays valid JSON, with its long texts truncated. */
 function cutJson(text: string, limit: number): string | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
   try {
     const cut = JSON.stringify(cutStrings(JSON.parse(text), limit));
     return cut.length <= 2 * limit ? cut : undefined;
   } catch {
-    return undefined; // it only begins like JSON
+    return undefined; // only looks like JSON
   }
 }
 
@@ -86,7 +89,7 @@ function cutStrings(value: unknown, limit: number): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cutStrings(each, limit)]));
 }
 
-/** What was said, as text to be summarised, within a number of tokens. */
+/** The conversation as text for a summary, within a number of tokens. */
 export function transcriptOf(messages: readonly Message[], tokens: number): string {
   const each = Math.max(200, Math.floor((tokens * 2) / Math.max(1, messages.length)));
   const lines = messages.map((message) => {

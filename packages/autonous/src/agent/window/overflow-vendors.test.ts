@@ -9,7 +9,7 @@ import { startFakeModel } from "../../../../../tools/fake-model/server.ts";
 import type { SeenRequest } from "../../../../../tools/fake-model/server.ts";
 import { makeVendor, VENDOR_NAMES } from "../../../../../tools/fake-model/vendors/vendors.ts";
 import type { VendorName } from "../../../../../tools/fake-model/vendors/vendors.ts";
-import { createAiSdkProvider } from "../../model/ai-sdk.ts";
+import { createAiSdkProvider } from "../../model/ai-sdk-provider.ts";
 import type { ModelKind } from "../../model/vendors/ai-sdk-models.ts";
 import { runAgent } from "../loop.ts";
 
@@ -47,7 +47,7 @@ function readShare(seen: readonly SeenRequest[]): number {
 }
 
 for (const { name, kind, path } of CASES)
-  test(`${name} (${kind}): a window that is smaller than believed is found out, and then used`, async () => {
+  test(`${name} (${kind}): a window that is smaller than assumed is detected, and then used`, async () => {
     const vendor = makeVendor(name);
     const seen: SeenRequest[] = [];
     let turn = 0;

@@ -23,7 +23,7 @@ const CASES: readonly CacheCase[] = [
 ];
 
 for (const { title, read, strides, summaries, refused = 0, fill, ...scene } of CASES)
-  test(`over 300 turns nine tenths and more of the input are read from the cache: ${title}`, async () => {
+  test(`over 300 turns at least nine tenths of the input are read from the cache: ${title}`, async () => {
     const simulated = await simulate(scene);
     expect(new Set(simulated.outcomes)).toEqual(new Set(["completed"]));
     expect(simulated.billed.filter(({ isSummary }) => !isSummary)).toHaveLength(scene.turns);

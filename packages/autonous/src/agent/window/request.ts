@@ -3,39 +3,39 @@ import type { ModelProvider, ModelRequest } from "../../model/provider.ts";
 import { showWindow, stablePlaces } from "./context-window.ts";
 import { writeInstructions } from "../instructions.ts";
 import { chooseTools } from "../offered-tools.ts";
-import type { AgentOptions, Run } from "../run.ts";
+import type { AgentOptions, Run } from "../agent-run.ts";
 import { fixedTokens, requestTokens } from "./tokens.ts";
 import { ratioOf, replyRoom, searchedLimit } from "./window-limits.ts";
 import type { ModelLimits } from "./window-limits.ts";
 
-/** Where neither the host nor the provider says how much fits. */
+/** Used if neither the host nor the provider reports a context window. */
 const DEFAULT_CONTEXT_TOKENS = 100_000;
 
-/** Offered from the start where there is a skill to be read. */
+/** Offered from the start if there are skills. */
 const SKILL_READER = "read_skill";
 
 interface FixedPart extends Pick<ModelRequest, "system" | "tools"> {
-  /** Names of tools that are not sent, and can be looked for. */
+  /** Names of tools that are not sent but can be searched for. */
   readonly deferred: readonly string[];
 }
 
-type Asking = Pick<AgentOptions, "provider" | "project" | "first_tools"> & {
+type RequestSource = Pick<AgentOptions, "provider" | "project" | "first_tools"> & {
   readonly runtime: Pick<AgentOptions["runtime"], "tools">;
-  /** How many tokens fit into a request. */
+  /** Context window in tokens. */
   readonly context_tokens?: number | undefined;
 };
 
-/** A byte per token of the window: about a quarter of it. Where 32 KiB are less than that, all notes are sent. */
+/** One byte per token of the window, about a quarter of it. From 32 KiB on, all notes are sent. */
 function notesBytes(context_tokens: number): number {
   return Math.min(context_tokens, MAX_NOTES_BYTES);
 }
 
-/** No notes are longer, so that what is learned of a large window changes nothing in the request. */
+/** Maximum size of notes, so that learning the size of a large window does not change the request. */
 const MAX_NOTES_BYTES = 32_768;
 
-/** What every request of a run begins with: the system text, and the tools that are offered. */
+/** The constant start of every request of a run: the system text and the offered tools. */
 function fixedPart(
-  { provider, runtime, project = {}, first_tools: first = [], context_tokens }: Asking,
+  { provider, runtime, project = {}, first_tools: first = [], context_tokens }: RequestSource,
   found: Iterable<string>,
 ): FixedPart {
   const budget = provider.wants_all_tools === true ? { budget_bytes: Number.POSITIVE_INFINITY } : {};
@@ -47,23 +47,23 @@ function fixedPart(
   return { system, tools: offered, deferred };
 }
 
-interface Measured {
+interface RequestSize {
   readonly bytes: number;
   readonly tokens: number;
   readonly tools: number;
   readonly deferred: number;
 }
 
-/** How large a request is before anything has been said, for whoever wants to know what each one costs. */
-export function measureRequest(asking: Asking): Measured {
-  const { system, tools, deferred } = fixedPart(asking, []);
-  const { protocol = "plain" } = asking.provider;
+/** Size of a request without messages, for showing the base cost. */
+export function measureRequest(source: RequestSource): RequestSize {
+  const { system, tools, deferred } = fixedPart(source, []);
+  const { protocol = "plain" } = source.provider;
   const bytes = Buffer.byteLength(system) + (protocol === "native" ? Buffer.byteLength(JSON.stringify(tools)) : 0);
   return { bytes, tokens: fixedTokens({ system, tools }, protocol), tools: tools.length, deferred: deferred.length };
 }
 
 interface LastPart {
-  /** What it was made of; found tools are never taken back. */
+  /** What the base was built from. Found tools are never removed. */
   readonly offered: readonly ToolInfo[];
   readonly provider: ModelProvider;
   readonly found: number;
@@ -74,13 +74,13 @@ interface LastPart {
 
 const lastParts = new WeakMap<Run, LastPart>();
 
-/** Asked several times for each request. It changes when a tool was found or registered, or the model in use or its small window changed. */
+/** Called several times per request. Rebuilt when a tool was found or registered, or the model or its small window changed. */
 function lastPartOf(run: Run): LastPart {
   const offered = run.options.runtime.tools();
   const { provider } = run;
   const made_of = { offered, provider, found: run.found.size, notes_bytes: notesBytes(contextLimit(run)) };
   const last = lastParts.get(run);
-  if (last !== undefined && isMadeOf(last, made_of)) return last;
+  if (last !== undefined && isUnchanged(last, made_of)) return last;
   const context_tokens = contextLimit(run);
   const part = fixedPart({ ...run.options, provider, project: run.project, context_tokens }, run.found);
   const made = { ...made_of, part, tokens: fixedTokens(part, provider.protocol ?? "plain") };
@@ -88,7 +88,7 @@ function lastPartOf(run: Run): LastPart {
   return made;
 }
 
-function isMadeOf(last: LastPart, now: Omit<LastPart, "part" | "tokens">): boolean {
+function isUnchanged(last: LastPart, now: Omit<LastPart, "part" | "tokens">): boolean {
   return (
     last.offered === now.offered &&
     last.provider === now.provider &&
@@ -97,22 +97,22 @@ function isMadeOf(last: LastPart, now: Omit<LastPart, "part" | "tokens">): boole
   );
 }
 
-/** How many tokens, as estimated here, what was said may take. */
+/** Estimated tokens available for messages. */
 export function messageBudget(run: Run): number {
   return Math.max(0, Math.floor(inputLimit(run) / ratioOf(limitsOf(run))) - lastPartOf(run).tokens);
 }
 
-/** What is known of the model in use. */
+/** Known limits of the model in use. */
 export function limitsOf({ window, provider }: Pick<Run, "window" | "provider">): ModelLimits {
   return window.models?.[provider.name] ?? {};
 }
 
-/** The same run, with what was learned of the model in use. */
+/** The window state with new limits for the model in use. */
 export function withLimits({ window, provider }: Pick<Run, "window" | "provider">, limits: ModelLimits): Run["window"] {
   return { ...window, models: { ...window.models, [provider.name]: limits } };
 }
 
-/** What the user set bounds what a server says. */
+/** The user's setting bounds the server's value. */
 function contextLimit(run: Run): number {
   const { options, provider, window } = run;
   const said = limitsOf(run).context_tokens ?? window.context_tokens;
@@ -121,7 +121,7 @@ function contextLimit(run: Run): number {
   return said ?? set ?? DEFAULT_CONTEXT_TOKENS;
 }
 
-/** How many tokens a request may have, as its server counts. */
+/** Maximum size of a request, in tokens as the server counts. */
 function inputLimit(run: Run): number {
   const known = limitsOf(run);
   const limit = contextLimit(run);
@@ -129,9 +129,9 @@ function inputLimit(run: Run): number {
   return Math.max(0, Math.min(room, searchedLimit(known) ?? room));
 }
 
-/** The numbers of a request as its server counts, and of what it can take. */
+/** Size and limits of a request, in tokens as the server counts. */
 export interface WindowUse {
-  /** Of the system text and the tools, which no window can leave out. */
+  /** System text and tools, which no window can omit. */
   readonly fixed: number;
   readonly room: number;
   readonly limit: number;
@@ -142,7 +142,7 @@ export function windowUse(run: Run): WindowUse {
   return { fixed, room: inputLimit(run), limit: contextLimit(run) };
 }
 
-/** What the next request would take of the model's window. */
+/** Share of the model's window that the next request would use. */
 export function contextUse(run: Run): { readonly tokens: number; readonly limit: number } {
   const tokens = Math.ceil(estimatedTokens(run, nextRequest(run)) * ratioOf(limitsOf(run)));
   return { tokens, limit: contextLimit(run) };

@@ -1,18 +1,18 @@
 import type { Message, ModelProvider, ModelRequest } from "../../model/provider.ts";
 
 /**
- * Bytes a token. Prose has about 4, code 3 to 3.5, other scripts about 3: counted so, a text has rather fewer tokens
- * than is said here. What is denser still is met by the provider's own refusal.
+ * Bytes per token. Prose has about 4, code 3 to 3.5, other scripts about 3, so this rather overestimates. Denser text
+ * is caught by the provider's refusal.
  */
 export const BYTES_PER_TOKEN = 3;
-/** What each message costs beside its text. */
+/** Overhead per message. */
 const MESSAGE_TOKENS = 8;
 
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
 
-/** Messages are never changed, so each is counted once. */
+/** Messages are immutable, so each is counted once. */
 const counted = new WeakMap<Message, number>();
 
 export function messageTokens(message: Message): number {
@@ -23,7 +23,7 @@ export function messageTokens(message: Message): number {
   return tokens;
 }
 
-/** What a large picture costs at the providers that say so. */
+/** Cost of a large image at providers that publish it. */
 const IMAGE_TOKENS = 1600;
 
 function attachedTokens(message: Message): number {
@@ -40,7 +40,7 @@ function attachedTokens(message: Message): number {
 
 type Protocol = NonNullable<ModelProvider["protocol"]>;
 
-/** What a request takes up of the model's window, its messages left out. In the plain protocol the system text has the tools in it. */
+/** Tokens of a request without its messages. In the plain protocol, the system text contains the tools. */
 export function fixedTokens({ system, tools }: Pick<ModelRequest, "system" | "tools">, protocol: Protocol): number {
   return estimateTokens(system) + (protocol === "native" ? estimateTokens(JSON.stringify(tools)) : 0);
 }

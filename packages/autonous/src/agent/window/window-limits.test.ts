@@ -29,13 +29,13 @@ const OVERFLOWS: readonly OverflowCase[] = [
 ];
 
 for (const { title, known = {}, estimated, said, learned } of OVERFLOWS)
-  test(`a refusal teaches what fits, where the server says ${title}`, () => {
+  test(`the limit is learned from a refusal where the server names ${title}`, () => {
     expect(learnFromOverflow(known, estimated, said)).toEqual(learned);
   });
 
 const anyCount = fc.option(fc.integer({ min: -5, max: 2_000_000 }), { nil: undefined });
 
-test("whatever a server says, the request that it refused counts as too large afterwards", () => {
+test("whatever numbers a server names, the refused request counts as too large afterwards", () => {
   const said = fc.record({ limit_tokens: anyCount, sent_tokens: anyCount, reply_tokens: anyCount });
   const any = fc.record({ estimated: fc.integer({ min: 1, max: 1_000_000 }), said, taken: anyCount });
   fc.assert(
@@ -49,7 +49,7 @@ test("whatever a server says, the request that it refused counts as too large af
   );
 });
 
-test("without numbers, what fits is found within a tenth, in a few refusals", () => {
+test("without numbers, the limit is found within a tenth, in a few refusals", () => {
   fc.assert(
     fc.property(fc.integer({ min: 9_000, max: 99_000 }), (real) => {
       let known: ModelLimits = {};
@@ -83,7 +83,7 @@ for (const { title, known, estimated, counted, learned } of REPLIES)
     expect(last).toEqual(counted === undefined || counted < 500 ? undefined : { estimated, counted });
   });
 
-test("a server whose count stops growing with the requests cuts them off: that is what fits", () => {
+test("a server whose count stops growing with the requests truncates them: the count is the limit", () => {
   const sizes = [3_000, 3_600, 4_300, 5_000, 5_600, 6_200];
   let known: ModelLimits = {};
   const limits = sizes.map((size) => (known = learnFromReply(known, size, Math.min(4_095, size))));
@@ -97,7 +97,7 @@ test("a server whose count stops growing with the requests cuts them off: that i
   ]);
 });
 
-test("a count that is always the same and small, or that falls with a stride, says nothing about what fits", () => {
+test("a count that is always the same and small, or that falls with a stride, says nothing about the limit", () => {
   for (const counts of [
     [1_500, 1_500, 1_500, 1_500],
     [3_000, 2_100, 2_300, 2_100],

@@ -5,7 +5,7 @@ import { makeWorld, openJournal, recording, startRuntime } from "../../../../../
 import type { Death, World } from "../../../../../test/support/agent-world.ts";
 import type { Message, ModelProvider, ModelReply, ModelRequest } from "../../model/provider.ts";
 import { runAgent } from "../loop.ts";
-import type { AgentOptions, AgentOutcome } from "../run.ts";
+import type { AgentOptions, AgentOutcome } from "../agent-run.ts";
 import { requestTokens } from "./tokens.ts";
 
 type Native = Extract<ModelReply, { readonly kind: "native" }>;
@@ -50,13 +50,13 @@ interface Life {
   readonly options?: Partial<AgentOptions>;
 }
 
-interface Lived {
+interface LifeOutcome {
   readonly outcome: AgentOutcome | undefined;
   readonly requests: readonly ModelRequest[];
   readonly world: World;
 }
 
-async function live({ provider, world: given, death, options }: Life): Promise<Lived> {
+async function live({ provider, world: given, death, options }: Life): Promise<LifeOutcome> {
   const world = given ?? (await makeWorld());
   const journal = openJournal(world, death);
   const asked = recording(provider);
@@ -69,11 +69,11 @@ async function live({ provider, world: given, death, options }: Life): Promise<L
   return { outcome, requests: asked.requests, world };
 }
 
-function rounds({ requests }: Pick<Lived, "requests">): readonly ModelRequest[] {
+function rounds({ requests }: Pick<LifeOutcome, "requests">): readonly ModelRequest[] {
   return requests.filter(({ purpose }) => purpose !== "summary");
 }
 
-function summaries({ world }: Lived): readonly RuntimeEvent[] {
+function summaries({ world }: LifeOutcome): readonly RuntimeEvent[] {
   return world.events.filter(({ payload }) => payload["kind"] === "summary");
 }
 
@@ -118,7 +118,7 @@ for (const { title, refusals, fill, ...server } of SERVERS)
     expect(strides(rounds(lived))).toBeLessThanOrEqual(summaries(lived).length + refusals + 1);
   });
 
-test("a run that was killed after an overflow knows what it had learned, and asks the same", async () => {
+test("a run that was killed after an overflow keeps what it learned, and sends the same request", async () => {
   const server: Server = { limit: 9_000, ratio: 1.4, says: (sent) => ({ limit_tokens: 9_000, sent_tokens: sent }) };
   const unharmed = await live({ provider: counting(30, server) });
   expect(summaries(unharmed).length).toBeGreaterThan(1);
@@ -138,7 +138,7 @@ test("a run that was killed after an overflow knows what it had learned, and ask
   }
 }, 60_000);
 
-test("a conversation keeps the window of its last task: each request begins with the one before it", async () => {
+test("a conversation keeps the window of its last task: each request starts with the previous one", async () => {
   const world = await makeWorld();
   const all: ModelRequest[] = [];
   let said: Pick<AgentOutcome, "messages" | "window"> = {};
@@ -166,7 +166,7 @@ test("a conversation keeps the window of its last task: each request begins with
   expect(strides(all)).toBeLessThanOrEqual(summed);
 });
 
-test("a system text with tools that is more than the server takes ends the run with the numbers, asked once", async () => {
+test("a system text with tools that exceeds the server's limit ends the run with the numbers, after one request", async () => {
   const says = (sent: number): object => ({ limit_tokens: 1_024, sent_tokens: sent });
   const provider = counting(3, { limit: 1_024, says });
   const { outcome, requests } = await live({ provider });
@@ -176,7 +176,7 @@ test("a system text with tools that is more than the server takes ends the run w
   expect(requests).toHaveLength(1);
 });
 
-test("a summary that is itself too long for the model is asked for with less, and done without where nothing helps", async () => {
+test("a summary request that is too long for the model is reduced, and skipped if nothing helps", async () => {
   for (const fits of [true, false]) {
     const sizes: number[] = [];
     const inner = counting(40, { limit: 1e9 });
@@ -199,7 +199,7 @@ test("a summary that is itself too long for the model is asked for with less, an
   }
 });
 
-test("a summary is bounded, whatever the model writes", async () => {
+test("a summary is limited in length, whatever the model writes", async () => {
   const inner = counting(60, { limit: 1e9 });
   const provider: ModelProvider = {
     ...inner,
@@ -215,7 +215,7 @@ test("a summary is bounded, whatever the model writes", async () => {
   for (const request of rounds(lived)) expect(requestTokens(request, "native")).toBeLessThan(20_000);
 });
 
-test("a window that is too small for summaries does without, and asks for none", async () => {
+test("in a window that is too small for summaries none is requested", async () => {
   const lived = await live({ provider: counting(20, { limit: 1e9 }), options: { context_tokens: 5_000 } });
   expect(lived.outcome).toMatchObject({ outcome: "completed", turns: 20 });
   expect(lived.requests.filter(({ purpose }) => purpose === "summary")).toEqual([]);
@@ -223,7 +223,7 @@ test("a window that is too small for summaries does without, and asks for none",
   for (const { messages } of rounds(lived)) expect(messages[0]?.text).toMatch(/^Look at it/);
 });
 
-test("a task that continues with a smaller model fits that one, and replies of the larger one stay its own", async () => {
+test("a task that continues with a smaller model fits its window, and provider data of the larger one is not sent to it", async () => {
   const large = counting(30, {
     argument: 3_000,
     limit: 30_000,
@@ -244,7 +244,7 @@ test("a task that continues with a smaller model fits that one, and replies of t
   });
 });
 
-test("the window of a record of an earlier version is understood", async () => {
+test("the recorded window of an earlier version is understood", async () => {
   const history: Message[] = [
     { role: "user", text: "An old task" },
     { role: "assistant", text: "An old answer" },

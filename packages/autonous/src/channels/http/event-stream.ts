@@ -1,7 +1,10 @@
 import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { SSEStreamingApi } from "hono/streaming";
+import { EventFeed } from "../../store/event-feed.ts";
+import type { Notifier } from "../../store/notifier.ts";
 import { isOver } from "../../store/queue/task-states.ts";
+import { requireEvent } from "../../store/record/event-table.ts";
 import type { RouteParts } from "./routes.ts";
 
 export interface StreamOptions extends RouteParts {
@@ -11,7 +14,8 @@ export interface StreamOptions extends RouteParts {
   readonly after: number;
 }
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
+const PAGE_SIZE = 500;
 
 /**
  * A task's events as they are recorded, each with its `seq` as id, so that a client can resume where it stopped. Ends
@@ -31,22 +35,59 @@ export function streamEvents(context: Context, options: StreamOptions): Response
 }
 
 async function writeEvents(stream: SSEStreamingApi, options: StreamOptions): Promise<void> {
-  const { store, bell, closing, task_id, run_id, after } = options;
-  const journal = store.journal(run_id);
-  let last = after;
-  while (!stream.aborted) {
-    const rung = bell.wait(LOOK_MS);
-    const isLast = closing.aborted;
-    // Checked before the events are read: once the reply is sent, all events are recorded.
-    const reply = await finalReply(store, task_id);
-    for await (const event of journal.read(last)) {
-      if (stream.aborted) return;
+  const { store, notifier, closing, task_id, run_id, after } = options;
+  let reply: Awaited<ReturnType<typeof finalReply>>;
+  const feed = new EventFeed({
+    after,
+    async read(seq) {
+      reply = await finalReply(store, task_id); // before the events are read: once the reply is sent, all are recorded
+      const rows = await store.events.runRows({ run_id, after_seq: seq, limit: PAGE_SIZE });
+      return { events: rows, position: rows.at(-1)?.seq ?? seq, hasMore: rows.length === PAGE_SIZE };
+    },
+  });
+  await streamFeed(stream, feed, {
+    notifier,
+    closing,
+    async write(row) {
+      const event = requireEvent(row);
       await stream.writeSSE({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
-      last = event.seq;
+    },
+    isOver: () => reply !== undefined,
+  });
+  if (reply !== undefined && !stream.aborted) await stream.writeSSE({ event: "reply", data: JSON.stringify(reply) });
+}
+
+interface FeedStreamOptions<Event> {
+  readonly notifier: Notifier;
+  /** Aborts when the service stops. */
+  readonly closing: AbortSignal;
+  readonly write: (event: Event) => Promise<void>;
+  /** Whether the stream ends once everything recorded was written. */
+  readonly isOver?: () => boolean;
+}
+
+/** Writes a feed until the client disconnects or the service stops; what was recorded before it stopped is written. */
+export async function streamFeed<Event>(
+  stream: SSEStreamingApi,
+  feed: EventFeed<Event>,
+  { notifier, closing, write, isOver = () => false }: FeedStreamOptions<Event>,
+): Promise<void> {
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  stream.onAbort(end);
+  closing.addEventListener("abort", end, { signal: ended.signal });
+  const writeAll = async (events: readonly Event[]): Promise<void> => {
+    for (const event of events) if (!stream.aborted) await write(event);
+  };
+  try {
+    if (closing.aborted) end();
+    for await (const events of feed.live({ signal: ended.signal, notifier, pollMs: POLL_MS })) {
+      await writeAll(events);
+      if (events.length === 0 && isOver()) return;
     }
-    if (reply !== undefined) await stream.writeSSE({ event: "reply", data: JSON.stringify(reply) });
-    if (reply !== undefined || isLast) return;
-    await rung;
+    if (!stream.aborted) for await (const events of feed.backlog()) await writeAll(events);
+  } finally {
+    end();
   }
 }
 

@@ -2,11 +2,12 @@ import type { Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { SSEStreamingApi } from "hono/streaming";
 import type { UnreadableEvent } from "@autonous/runtime/internal";
+import { EventFeed, lastPosition, pagesOf } from "../../store/event-feed.ts";
+import { streamFeed } from "./event-stream.ts";
 import type { RouteParts } from "./routes.ts";
 import { readNumber } from "./read-query.ts";
 
-const LOOK_MS = 1000;
-const A_READ = 200;
+const PAGE_SIZE = 200;
 
 /**
  * `GET /api/events`: the events of all runs as they are recorded, each with its position as id. Starts after
@@ -38,8 +39,7 @@ export function isHead(context: Context): boolean {
 async function firstPlace(context: Context, { store }: RouteParts): Promise<number> {
   const asked = context.req.header("last-event-id") ?? context.req.query("after");
   if (asked !== undefined) return readNumber(asked);
-  const [last] = await store.events.lastRows({ limit: 1 });
-  return last?.position ?? 0;
+  return await lastPosition(store.events);
 }
 
 /** Sent in place of an unreadable event. Later events follow. */
@@ -48,20 +48,14 @@ function damaged(run_id: string, { unreadable }: UnreadableEvent): { readonly ev
 }
 
 async function writeRecord(stream: SSEStreamingApi, after: number, parts: RouteParts): Promise<void> {
-  const { store, bell, closing } = parts;
-  let last = after;
-  while (!stream.aborted) {
-    const rung = bell.wait(LOOK_MS);
-    const isLast = closing.aborted;
-    const recorded = await store.events.rows({ after: last, limit: A_READ });
-    for (const { position, run_id, event } of recorded) {
-      if (stream.aborted) return;
+  const { store, notifier, closing } = parts;
+  const feed = new EventFeed({ after, read: pagesOf(store.events, { limit: PAGE_SIZE }) });
+  await streamFeed(stream, feed, {
+    notifier,
+    closing,
+    async write({ position, run_id, event }) {
       const shown = "unreadable" in event ? damaged(run_id, event) : { event: event.type, data: JSON.stringify(event) };
       await stream.writeSSE({ id: String(position), ...shown });
-      last = position;
-    }
-    if (recorded.length === A_READ) continue;
-    if (isLast) return;
-    await rung;
-  }
+    },
+  });
 }

@@ -1,7 +1,7 @@
 import type { Hono, Context } from "hono";
 import { z } from "zod";
 import { nameInHeading, withQuotations } from "../../model/prompt/quoted.ts";
-import type { Bell } from "../../queue/bell.ts";
+import type { Notifier } from "../../store/notifier.ts";
 import type { Store, TaskAnswer, Tasks } from "../../store/store.ts";
 import { TASK_STATE_NAMES } from "../../store/queue/task-states.ts";
 import { addApprovalRoutes } from "./approval-routes.ts";
@@ -18,8 +18,8 @@ export interface RouteParts {
   readonly store: Store;
   /** The folder that contains the runs, as a real path without links. */
   readonly state_dir: string;
-  /** Rings when an event was recorded. */
-  readonly bell: Bell;
+  /** Notified when something was recorded. */
+  readonly notifier: Notifier;
   /** A task was added or may continue: wakes the worker. */
   readonly onTask: () => void;
   /** Applied to user text before it is stored. */
@@ -143,7 +143,7 @@ async function act(context: Context, action: (typeof ACTIONS)[number], parts: Ro
   if (answer === undefined) return problem(context, 404, `Task "${id}" not found`);
   if (answer.outcome !== "refused") {
     parts.onTask();
-    parts.bell.ring();
+    parts.notifier.notify();
   }
   return context.json(answer, STATUS[answer.outcome]);
 }

@@ -1,6 +1,6 @@
 import type { UserFromGetMe } from "grammy/types";
-import type { Bell } from "../../queue/bell.ts";
-import type { Commander } from "../../queue/commander.ts";
+import type { Notifier } from "../../store/notifier.ts";
+import type { OutboxSender } from "../../queue/outbox-sender.ts";
 import type { OutputFeed } from "../../queue/output-feed.ts";
 import type { Store } from "../../store/store.ts";
 import { Access } from "./access/allowed-users.ts";
@@ -20,7 +20,7 @@ import { QueuedNotice } from "./talk/queued-notice.ts";
 import { monotonic } from "./api/rate-limit.ts";
 import type { RateLimit } from "./api/rate-limit.ts";
 import { MovedChats } from "./moved-chats.ts";
-import { createCommander } from "./outgoing/send.ts";
+import { createOutboxSender } from "./outgoing/send.ts";
 import { Downloads } from "./incoming/downloads.ts";
 import type { DownloadsOptions } from "./incoming/downloads.ts";
 import type { FileLimits } from "./incoming/file-limits.ts";
@@ -51,8 +51,8 @@ export interface TelegramOptions {
   readonly quiet_ms?: number;
   readonly state_dir: string;
   readonly store: Store;
-  /** Rings whenever something was recorded. */
-  readonly bell: Bell;
+  /** Notified when something was recorded. */
+  readonly notifier: Notifier;
   /** What running commands print. */
   readonly outputs: OutputFeed;
   readonly onTask: () => void;
@@ -69,7 +69,7 @@ export interface TelegramOptions {
 }
 
 export interface Telegram {
-  readonly commander: Commander;
+  readonly sender: OutboxSender;
   /** Stops polling and flushes what is being said, for at most three seconds. */
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ const FLUSH_MS = 3000;
 
 /** Speaks with people by Telegram until it is closed. Throws `BadToken`; a network that is down is waited for. */
 export async function openTelegram(options: TelegramOptions): Promise<Telegram> {
-  const { store, bell, onTask, redact, listTools, log, clock = Date.now } = options;
+  const { store, notifier, onTask, redact, listTools, log, clock = Date.now } = options;
   const moved = new MovedChats(store, clock);
   await moved.load();
   const client = openClient(options, moved);
@@ -133,13 +133,13 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
   const stopped = new AbortController();
   const running = [
     poller.run(stopped.signal),
-    followEvents(stopped.signal, { store, bell, progress, questions, queued, log }),
+    followEvents(stopped.signal, { store, notifier, progress, questions, queued, log }),
   ];
   return {
-    commander: createCommander({ store, client, moved, questions, redact, nameOf, state_dir: options.state_dir }),
+    sender: createOutboxSender({ store, client, moved, questions, redact, nameOf, state_dir: options.state_dir }),
     async close() {
       stopped.abort();
-      bell.ring();
+      notifier.notify();
       await downloads.close();
       await client.close(FLUSH_MS);
       await Promise.all(running);
@@ -164,7 +164,7 @@ async function openGather(
 
 /** What is said beside answers: questions, how far tasks are, how many wait. */
 function openTalk(
-  { store, bell, outputs, readChanges }: TelegramOptions,
+  { store, notifier, outputs, readChanges }: TelegramOptions,
   common: Omit<QuestionParts, "onAnswer"> & Pick<UndoParts, "nameOf">,
 ) {
   const { client } = common;
@@ -173,7 +173,7 @@ function openTalk(
   return {
     progress,
     undos: new Undos({ ...common, readChanges }),
-    questions: new Questions({ ...common, onAnswer: () => bell.ring() }),
+    questions: new Questions({ ...common, onAnswer: () => notifier.notify() }),
     queued: new QueuedNotice({ store, client, clock: monotonic }),
   };
 }

@@ -1,4 +1,5 @@
-import type { Bell } from "../../queue/bell.ts";
+import { EventFeed, lastPosition, pagesOf } from "../../store/event-feed.ts";
+import type { Notifier } from "../../store/notifier.ts";
 import type { Store } from "../../store/store.ts";
 import type { Progress } from "./talk/progress.ts";
 import type { Questions } from "./talk/questions.ts";
@@ -6,7 +7,7 @@ import type { QueuedNotice } from "./talk/queued-notice.ts";
 
 export interface FollowOptions {
   readonly store: Store;
-  readonly bell: Bell;
+  readonly notifier: Notifier;
   readonly progress: Progress;
   readonly questions: Questions;
   readonly queued: QueuedNotice;
@@ -14,40 +15,34 @@ export interface FollowOptions {
 }
 
 const PAGE_SIZE = 500;
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
-/** Shows in the chats what is recorded: how far tasks are, and what became of questions. Goes on until stopped. */
+/** Shows in the chats what is recorded: how far tasks are, and what became of questions. Runs until stopped. */
 export async function followEvents(stopped: AbortSignal, options: FollowOptions): Promise<void> {
-  const { store, bell, progress, questions, queued, log } = options;
-  let position: number | undefined;
+  const { store, notifier, progress, questions, queued, log } = options;
   let told = "";
-  while (!stopped.aborted) {
-    const rung = bell.wait(LOOK_MS);
-    let problem = "";
-    try {
-      if (position === undefined) await Promise.all([progress.open(), queued.open()]);
-      position ??= (await store.events.lastRows({ limit: 1 }))[0]?.position ?? 0;
-      position = await hearAll(position, options);
+  const feed = new EventFeed({
+    read: pagesOf(store.events, { limit: PAGE_SIZE }),
+    async after() {
+      await Promise.all([progress.open(), queued.open()]);
+      return await lastPosition(store.events);
+    },
+  });
+  await feed.follow({
+    signal: stopped,
+    notifier,
+    pollMs: POLL_MS,
+    async handle(rows) {
+      for (const { event } of rows) if (!("unreadable" in event)) await progress.hear(event); // damage is reported from the files of the runs
+      if (rows.length > 0) return;
       await progress.show();
       await questions.settle();
       await queued.show();
-    } catch (error) {
-      problem = (error as Error).message;
-    }
-    if (problem !== "" && problem !== told) log(`Cannot show progress: ${problem}. Retrying`);
-    told = problem;
-    await rung;
-  }
-}
-
-async function hearAll(after: number, { store, progress }: FollowOptions): Promise<number> {
-  let position = after;
-  for (;;) {
-    const recorded = await store.events.rows({ after: position, limit: PAGE_SIZE });
-    for (const { position: at, event } of recorded) {
-      if (!("unreadable" in event)) await progress.hear(event); // damage is reported from the files of the runs
-      position = at;
-    }
-    if (recorded.length < PAGE_SIZE) return position;
-  }
+      told = "";
+    },
+    report({ message }) {
+      if (message !== told) log(`Cannot show progress: ${message}. Retrying`);
+      told = message;
+    },
+  });
 }

@@ -49,7 +49,7 @@ test("what Telegram refuses for a group that moved while nobody listened is sent
   writeFileSync(path, "content");
   place.telegram.fault({ kind: "hang", method: "getUpdates", times: "always" }); // the notice of the move comes late
   const chat = place.telegram.migrate({ chat: GROUP });
-  const { commander } = await place.open({ groups: "all" });
+  const { sender } = await place.open({ groups: "all" });
   const row = {
     id: 1,
     task_id: "tsk_1",
@@ -60,8 +60,8 @@ test("what Telegram refuses for a group that moved while nobody listened is sent
     created_at: 0,
   };
   const file = { artifact: "artifacts/a.txt", name: "a.txt", media_type: "text/plain", bytes: 7, sha256: "" };
-  await commander.send({ ...row, content: { kind: "file", ...file } });
-  await commander.send({ ...row, id: 2, content: { kind: "text", text: "x" } });
+  await sender.send({ ...row, content: { kind: "file", ...file } });
+  await sender.send({ ...row, id: 2, content: { kind: "text", text: "x" } });
   expect(place.telegram.answers(chat).map(({ document, text }) => document?.content.toString() ?? text)).toEqual([
     "content",
     "x",
@@ -75,7 +75,7 @@ test("a question that is asked after the move is answered in the new group", asy
   const lease = await place.claim();
   const { task_id, run_id } = lease.task;
   await place.store.approvals.open(makeRequest({ now: Date.now(), task_id, run_id }));
-  place.bell.ring();
+  place.notifier.notify();
   const question = await place.telegram.until(
     () => place.telegram.answers(chat).find(({ buttons }) => buttons.length > 0),
     "the question",

@@ -30,7 +30,7 @@ async function waiting(place: Place): Promise<void> {
   const { task_id, run_id } = lease.task;
   await place.store.approvals.open(makeRequest({ now: Date.now(), task_id, run_id }));
   await place.store.inbox.finish(lease, { outcome: "parked" });
-  place.bell.ring();
+  place.notifier.notify();
 }
 
 const stateOf = async ({ store }: Place): Promise<string | undefined> => (await store.approvals.get("apr_1"))?.state;
@@ -65,7 +65,7 @@ test("a question that was answered elsewhere while its group moved changes no me
   const place = await asked();
   await place.store.approvals.answer("apr_1", { answer: "deny", by: "os:me", via: "cli" });
   const chat = place.telegram.migrate({ chat: GROUP });
-  place.bell.ring();
+  place.notifier.notify();
   await place.until(async () => (await place.store.kv.get("telegram:questions")) === "[]");
   expect(touched(place, chat)).toEqual([]);
 });
@@ -128,7 +128,7 @@ test("what is shown of a running task and of the queue starts again in the new g
   const own = new Set(telegram.answers(chat).map(({ message_id }) => message_id));
   for (const { task_id } of await place.tasks())
     if (task_id !== task.task_id) await place.store.tasks.cancel(task_id, "me");
-  place.bell.ring();
+  place.notifier.notify();
   await telegram.until(() => !telegram.answers(chat).some(isNotice), "the notice to go");
   for (const message_id of touched(place, chat)) expect(own).toContain(message_id);
 }, 60_000);

@@ -39,7 +39,7 @@ test("in quiet hours everything is sent at once and without a sound, questions t
   const { task_id, run_id } = lease.task;
   await place.store.approvals.open(makeRequest({ now: Date.now(), task_id, run_id }));
   await place.store.inbox.finish(lease, { outcome: "done", reply: "**nothing**" });
-  place.bell.ring();
+  place.notifier.notify();
   await place.telegram.until(() => place.telegram.answers().length === 3, "the answers");
   expect(place.telegram.answers().map(({ is_silent }) => is_silent)).toEqual([true, true, true]);
 });

@@ -11,8 +11,6 @@ import { findWorkplace } from "../session/open-runtime.ts";
 import { readLimit } from "../options.ts";
 import { Records } from "../records/records.ts";
 
-const LOOK_MS = 200;
-
 /** `autonous events tree`. */
 export async function tree(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
@@ -40,10 +38,9 @@ export async function tail(input: CommandInput): Promise<ExitCode> {
     const events = await tails.last(lines);
     show(events, print);
     if (events.length === 0) print.note(`No events recorded in ${state_dir} yet`);
-    while (options["follow"] === true) {
-      await pause(LOOK_MS, { signal });
-      show(await tails.next(), print);
-    }
+    if (options["follow"] !== true) return EXIT.done;
+    for await (const recent of tails.live(signal)) show(recent, print);
+    signal.throwIfAborted();
     return EXIT.done;
   } finally {
     await tails.close();

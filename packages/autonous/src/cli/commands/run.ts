@@ -2,7 +2,7 @@ import { ERRORS, redact } from "@autonous/runtime";
 import { secretsOf } from "@autonous/runtime/internal";
 import { CUT_NOTE } from "../../agent/replies/answer-pieces.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
-import { REASONS } from "../../model/failures/failure.ts";
+import { REASONS } from "../../model/failures/model-failure.ts";
 import type { ModelProvider } from "../../model/provider.ts";
 import { openSession } from "../session/agent-session.ts";
 import type { AgentSession, Asked, Before } from "../session/agent-session.ts";

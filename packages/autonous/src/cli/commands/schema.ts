@@ -1,4 +1,4 @@
-import { makeConfigurationSchema } from "../../config/schema.ts";
+import { makeConfigurationSchema } from "../../config/settings-schema.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";

@@ -2,8 +2,8 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { isInside, isRunByCall, makeVisible, quoteForShell } from "@autonous/runtime/internal";
 import { readTexts } from "../../config/thing-texts.ts";
-import { TrustStore } from "../../config/trust.ts";
-import type { Thing } from "../../config/trust.ts";
+import { TrustStore } from "../../config/trust-store.ts";
+import type { TrustItem } from "../../config/trust-store.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -72,7 +72,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   return EXIT.done;
 }
 
-interface Named extends Pick<Thing, "kind" | "path"> {
+interface Named extends Pick<TrustItem, "kind" | "path"> {
   readonly name?: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { RuntimeOptions } from "@autonous/runtime";
 import { limitInFlight } from "../../agent/in-flight.ts";
 import { watchBreakers } from "../../model/failures/circuit-breaker.ts";
 import { createWorker } from "../../queue/create-worker.ts";
-import type { Worker } from "../../queue/worker.ts";
+import type { Worker } from "../../queue/task-worker.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { FromWorker, ListedTool, ToWorker } from "../../supervisor/messages.ts";

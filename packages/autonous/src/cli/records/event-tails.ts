@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import type { RuntimeEvent } from "@autonous/runtime";
+import { EventFeed, pagesOf } from "../../store/event-feed.ts";
+import type { EventPage } from "../../store/event-feed.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
-import type { RecordedRow } from "../../store/record/events.ts";
+import type { RecordedRow } from "../../store/record/event-table.ts";
 import type { Store } from "../../store/store.ts";
 import { RunTails } from "./run-tails.ts";
 
@@ -12,7 +14,8 @@ interface EventTailsOptions {
   readonly task_id?: string | undefined;
 }
 
-const A_READ = 500;
+const PAGE_SIZE = 500;
+const POLL_MS = 200;
 
 /**
  * Follows the events of a state folder: the service's from its store, which is ahead of the files; the command line's
@@ -41,17 +44,19 @@ export class EventTails {
     return this.#merge(shown, await this.#files.last(count)).slice(-count);
   }
 
-  /** New events since the last call. */
-  async next(): Promise<readonly RuntimeEvent[]> {
-    const stored: RuntimeEvent[] = [];
+  /** New events, in batches, until the signal aborts. */
+  live(signal: AbortSignal): AsyncGenerator<readonly RuntimeEvent[], void> {
+    const feed = new EventFeed({ after: this.#position, read: (position) => this.#readPage(position) });
+    return feed.live({ signal, pollMs: POLL_MS });
+  }
+
+  async #readPage(after: number): Promise<EventPage<RuntimeEvent>> {
     const store = await this.#open();
-    for (let isMore = store !== undefined; isMore;) {
-      const page = (await store?.events.rows({ ...this.#filter(), after: this.#position, limit: A_READ })) ?? [];
-      stored.push(...readable(page));
-      this.#position = page.at(-1)?.position ?? this.#position;
-      isMore = page.length === A_READ;
-    }
-    return this.#merge(stored, await this.#files.next());
+    const none: EventPage<RecordedRow> = { events: [], position: after, hasMore: false };
+    const page =
+      store === undefined ? none : await pagesOf(store.events, { ...this.#filter(), limit: PAGE_SIZE })(after);
+    const others = page.hasMore ? [] : await this.#files.next();
+    return { ...page, events: this.#merge(readable(page.events), others) };
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,7 @@ import { runAgent } from "../../agent/loop.ts";
 import { compactHistory } from "../../agent/window/summary.ts";
 import type { CompactedHistory } from "../../agent/window/summary.ts";
 import { createReverseThinker } from "../../agent/reverse-thinking.ts";
-import type { AgentOptions, AgentOutcome } from "../../agent/run.ts";
+import type { AgentOptions, AgentOutcome } from "../../agent/agent-run.ts";
 import type { LongScope } from "../../channels/terminal/answers.ts";
 import { createLiveView } from "../../channels/terminal/live-view.ts";
 import type { LiveView } from "../../channels/terminal/live-view.ts";

@@ -1,5 +1,5 @@
 import type { ProjectContext } from "../../agent/instructions.ts";
-import type { AgentOptions } from "../../agent/run.ts";
+import type { AgentOptions } from "../../agent/agent-run.ts";
 import type { Configuration } from "../../config/load.ts";
 import { settingsForModel } from "../../config/model-table.ts";
 import { createProvider } from "../../model/choose.ts";

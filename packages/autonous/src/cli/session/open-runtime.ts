@@ -19,7 +19,7 @@ import type { LoadedModules } from "../../config/load-modules.ts";
 import type { NamedModule } from "../../config/service-modules.ts";
 import { withProject } from "../../config/project.ts";
 import type { Settings } from "../../config/settings.ts";
-import { TrustStore } from "../../config/trust.ts";
+import { TrustStore } from "../../config/trust-store.ts";
 import { memoryOf } from "../../store/tool-memory.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";

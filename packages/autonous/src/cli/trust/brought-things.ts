@@ -2,28 +2,28 @@ import { hash } from "node:crypto";
 import { redact } from "@autonous/runtime";
 import { canonicalJson, listSkills, unifiedDiff } from "@autonous/runtime/internal";
 import type { SkillEntry, SkillIndex } from "@autonous/runtime/internal";
-import type { Refused } from "../../config/load.ts";
+import type { RefusedSetting } from "../../config/load.ts";
 import { bindModule } from "../../config/module-files.ts";
 import { thingOf } from "../../config/project.ts";
 import { readTexts } from "../../config/thing-texts.ts";
-import { changesSince, filesChangedSince } from "../../config/trust.ts";
-import type { FileChange, Thing, TrustedThing, TrustStore } from "../../config/trust.ts";
+import { changesSince, filesChangedSince } from "../../config/trust-store.ts";
+import type { FileChange, TrustItem, TrustedItem, TrustStore } from "../../config/trust-store.ts";
 import { isTrustedSkill } from "../session/open-runtime.ts";
 import type { Workplace } from "../session/open-runtime.ts";
 import { count } from "../usage.ts";
 
 /** A configuration, module or skill of the workspace, with its trust status. */
 export interface Brought {
-  readonly thing: Thing;
+  readonly thing: TrustItem;
   readonly status: "trusted" | "new" | "changed" | "narrows";
   /** Changes since it was trusted, as clauses. */
   readonly changes: readonly string[];
   /** The same changes, file by file. */
   readonly files_changed: readonly ChangedFile[];
   /** The state that was trusted. */
-  readonly before?: TrustedThing;
+  readonly before?: TrustedItem;
   /** Configurations only: the parts that need trust. */
-  readonly widens: readonly Refused[];
+  readonly widens: readonly RefusedSetting[];
   /** Skills only. */
   readonly skill?: SkillEntry;
   /** Shadowed skills only: the folder of the skill that is used instead. */
@@ -87,7 +87,7 @@ function projectSkills({ skills, shadowed }: SkillIndex): readonly Found[] {
     .map((each) => ({ ...each, thing: thingOfSkill(each.skill), isTrusted: each.skill.trusted, widens: [] }));
 }
 
-function thingOfSkill({ folder, digest, files, allowed_tools }: SkillEntry): Thing {
+function thingOfSkill({ folder, digest, files, allowed_tools }: SkillEntry): TrustItem {
   return {
     kind: "skill",
     path: folder,
@@ -118,7 +118,7 @@ async function standing({ isTrusted, narrows, ...found }: Found, store: TrustSto
   return { ...found, before, changes, files_changed, status: narrows === true ? "narrows" : "changed" };
 }
 
-async function changedFiles(before: TrustedThing, thing: Thing, store: TrustStore): Promise<readonly ChangedFile[]> {
+async function changedFiles(before: TrustedItem, thing: TrustItem, store: TrustStore): Promise<readonly ChangedFile[]> {
   const [old, now] = [store.textsOf(before), readTexts(thing)];
   return await Promise.all(
     filesChangedSince(before, thing).map(async (each): Promise<ChangedFile> => {

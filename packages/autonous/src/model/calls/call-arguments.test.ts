@@ -30,7 +30,7 @@ const REPAIRED = [
 ] as const;
 
 for (const { title, text, args, done } of REPAIRED) {
-  test(`${title} is repaired, and it is said what was done`, () => {
+  test(`${title} is repaired, and the repair is reported`, () => {
     expect(readCallArguments(text)).toEqual({ arguments: args, repaired: done });
   });
 }
@@ -81,7 +81,7 @@ test("valid JSON gives the repair nothing to do", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => repairJson(JSON.stringify(value)) === undefined));
 });
 
-test("arguments in any order of wrappings are what was wrapped", () => {
+test("arguments are unwrapped from any nesting of wrappers", () => {
   const wrap = fc.constantFrom<(text: string) => string>(
     (text) => JSON.stringify(text),
     (text) => `${FENCE}json\n${text}\n${FENCE}`,

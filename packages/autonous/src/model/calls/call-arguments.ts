@@ -25,7 +25,7 @@ const LAYERS: readonly Layer[] = [
   { done: "list around one object",    unwrap: withoutList },
 ];
 /** JSON may be double-encoded, in a fence, and followed by a marker. */
-const MOST_LAYERS = 5;
+const MAX_LAYERS = 5;
 
 /**
  * The arguments of a call: one JSON object, strict or with an unambiguous mistake. Never repaired: duplicate keys and
@@ -36,7 +36,7 @@ export function readCallArguments(text: string): CallArguments {
   if ("arguments" in strict) return { ...strict, repaired: [] };
   let inner = text.trim();
   const done: string[] = [];
-  for (let layers = 0; layers <= MOST_LAYERS; layers++) {
+  for (let layers = 0; layers <= MAX_LAYERS; layers++) {
     const read = readRepaired(inner);
     if (read !== undefined) return { arguments: read.arguments, repaired: [...done, ...read.repaired] };
     const next = LAYERS.map((layer) => ({ ...layer, text: layer.unwrap(inner) })).find(

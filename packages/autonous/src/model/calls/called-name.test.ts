@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { meantTool } from "./called-name.ts";
+import { resolveToolName } from "./called-name.ts";
 
 const TOOLS = [
   { name: "read", aliases: ["read_file"] },
@@ -21,8 +21,8 @@ const MEANT = [
 ] as const;
 
 for (const [written, name] of MEANT) {
-  test(`${JSON.stringify(written)} is the tool "${name}", and it is said that the name was repaired`, () => {
-    expect(meantTool(written, TOOLS)).toEqual({ name, repaired: "tool name" });
+  test(`${JSON.stringify(written)} is the tool "${name}", and the repair is reported`, () => {
+    expect(resolveToolName(written, TOOLS)).toEqual({ name, repaired: "tool name" });
   });
 }
 
@@ -31,15 +31,15 @@ const KEPT = ["read", "read_file", "functions.own", "reed", "readme", "mcp__file
 
 for (const written of KEPT) {
   test(`${JSON.stringify(written)} is left as it is`, () => {
-    expect(meantTool(written, TOOLS)).toEqual({ name: written });
+    expect(resolveToolName(written, TOOLS)).toEqual({ name: written });
   });
 }
 
 test("a name that remains unknown loses its namespace, so that names like it can be suggested", () => {
-  expect(meantTool("functions.raed", TOOLS)).toEqual({ name: "raed", repaired: "tool name" });
+  expect(resolveToolName("functions.raed", TOOLS)).toEqual({ name: "raed", repaired: "tool name" });
 });
 
 test("an offered name is never changed, and no name makes it throw", () => {
-  fc.assert(fc.property(fc.constantFrom(...TOOLS), ({ name }) => meantTool(name, TOOLS).repaired === undefined));
-  fc.assert(fc.property(fc.string(), (written) => void meantTool(written, TOOLS)));
+  fc.assert(fc.property(fc.constantFrom(...TOOLS), ({ name }) => resolveToolName(name, TOOLS).repaired === undefined));
+  fc.assert(fc.property(fc.string(), (written) => void resolveToolName(written, TOOLS)));
 });

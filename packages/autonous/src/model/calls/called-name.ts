@@ -18,15 +18,15 @@ const ENDING = /(?::\d{1,6}|\(\))$/;
 /** The start of a marker of the model's own format, such as `<|channel|>commentary`. */
 const MARKER = /<[|｜]|<\/|\s(?=<)/;
 const QUOTES = /^(["'`])(.+)\1$/;
-const LONGEST = 400;
+const MAX_LENGTH = 400;
 
 /**
  * Finds the tool that a call means. An offered name is used unchanged. Otherwise markers, known namespaces, letter case
  * and separators are ignored if exactly one offered name matches. An unknown name is returned without its namespace, so
  * that the answer can suggest similar names.
  */
-export function meantTool(written: string, tools: readonly NamedTool[]): CalledName {
-  if (written.length > LONGEST || written === "") return { name: written };
+export function resolveToolName(written: string, tools: readonly NamedTool[]): CalledName {
+  if (written.length > MAX_LENGTH || written === "") return { name: written };
   const offered = tools.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
   if (offered.includes(written)) return { name: written };
   const bare = bareName(written);

@@ -42,7 +42,7 @@ const FITTED = [
 ] as const;
 
 for (const { title, given, fits, done } of FITTED) {
-  test(`${title} is made to fit`, () => {
+  test(`${title} is converted to fit the schema`, () => {
     expect(fitArguments(given, SCHEMA)).toEqual({ arguments: fits, repaired: done });
   });
 }
@@ -81,7 +81,7 @@ for (const { title, given } of LEFT) {
   });
 }
 
-test("no arguments and no schema make it throw, and what was fitted fits", () => {
+test("it never throws for any arguments and schema, and converted arguments stay the same", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...Object.keys(SCHEMA.properties)), fc.jsonValue()), (given) => {
       const once = fitArguments(given, SCHEMA);

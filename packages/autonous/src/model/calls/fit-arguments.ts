@@ -8,7 +8,7 @@ interface FittedArguments {
   readonly repaired: readonly string[];
 }
 
-interface Fitting {
+interface FitState {
   readonly value: unknown;
   readonly done: string;
 }
@@ -56,7 +56,7 @@ function fitValue(value: unknown, schema: JsonObject, place: Place): unknown {
 }
 
 /** The only possible conversion of a text to one of the wanted types. */
-function fitString(text: string, schema: JsonObject): Fitting | undefined {
+function fitString(text: string, schema: JsonObject): FitState | undefined {
   const types = typesOf(schema) ?? new Set();
   const readings = [
     types.has("number") || types.has("integer") ? numberIn(text, types) : undefined,
@@ -70,7 +70,7 @@ function fitString(text: string, schema: JsonObject): Fitting | undefined {
 const NUMBER = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/;
 
 /** A number that would lose digits is left alone. */
-function numberIn(text: string, types: ReadonlySet<unknown>): Fitting | undefined {
+function numberIn(text: string, types: ReadonlySet<unknown>): FitState | undefined {
   const written = text.trim();
   const value = Number(written);
   if (!NUMBER.test(written) || String(value) !== written) return undefined;
@@ -78,7 +78,7 @@ function numberIn(text: string, types: ReadonlySet<unknown>): Fitting | undefine
   return { value, done: "number in quotes" };
 }
 
-const BOOLEANS: ReadonlyMap<string, Fitting> = new Map(
+const BOOLEANS: ReadonlyMap<string, FitState> = new Map(
   [true, false].flatMap((value) => {
     const fitting = { value, done: "boolean in quotes" };
     return [`${value}`, value ? "True" : "False"].map((text) => [text, fitting] as const);
@@ -86,7 +86,7 @@ const BOOLEANS: ReadonlyMap<string, Fitting> = new Map(
 );
 
 /** Parsed as strictly as arguments, as the only member of an object. */
-function structureIn(text: string, types: ReadonlySet<unknown>): Fitting | undefined {
+function structureIn(text: string, types: ReadonlySet<unknown>): FitState | undefined {
   const written = text.trim();
   if (!written.startsWith("[") && !written.startsWith("{")) return undefined;
   const read = readArguments(`{"value":${written}}`);
@@ -96,7 +96,7 @@ function structureIn(text: string, types: ReadonlySet<unknown>): Fitting | undef
 }
 
 /** One entry, unless the text may be several entries in one string. */
-function listOf(text: string, { items }: JsonObject): Fitting | undefined {
+function listOf(text: string, { items }: JsonObject): FitState | undefined {
   const isOne = text.trim() !== "" && !/[,;\n[\]]/.test(text);
   const wanted = objectOf(items);
   if (!isOne || wanted === undefined || typesOf(wanted)?.has("string") !== true) return undefined;

@@ -175,7 +175,7 @@ const prose = fc.string({ unit: "binary" }).map((text) => text.replaceAll(/[{}[\
 const space = fc.string({ unit: fc.constantFrom(" ", "\n", "\t", "\r\n") });
 const reasoning = fc.option(fc.string({ unit: fc.constantFrom("{", '"', "}", "`", "a", "\n") }), { nil: undefined });
 
-test("whatever is wrapped around a reply, its calls come through unchanged", () => {
+test("whatever surrounds a reply, its calls are read unchanged", () => {
   const wrapping = fc.record({
     before: prose,
     after: prose,

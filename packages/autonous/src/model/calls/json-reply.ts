@@ -149,7 +149,7 @@ function endOfObject(text: string, start: number): number {
     const character = text[at];
     if (character === '"') {
       const end = endOfString(text, at);
-      if (isKeyNext) noteKey(open.at(-1), text.slice(at, end));
+      if (isKeyNext) addKey(open.at(-1), text.slice(at, end));
       isKeyNext = false;
       at = end;
       continue;
@@ -184,7 +184,7 @@ function cutOff(): Refusal {
 }
 
 /** Duplicate keys are ambiguous, so they are rejected. */
-function noteKey(keys: Set<string> | undefined, literal: string): void {
+function addKey(keys: Set<string> | undefined, literal: string): void {
   const key = JSON.parse(literal) as string;
   if (keys?.has(key))
     throw new Refusal(`its JSON has the key ${JSON.stringify(key)} twice in one object; send it once`);

@@ -16,7 +16,7 @@ const CODED_ESCAPES = new Set(["b", "f", "n", "r", "t"]);
 const HEX = /[0-9a-fA-F]{4}/y;
 
 /** The text is ambiguous or cannot be repaired. Thrown and caught only in this file. */
-class NoReading extends Error {}
+class UnreadableJson extends Error {}
 
 interface Draft {
   readonly text: string;
@@ -37,7 +37,7 @@ export function repairJson(text: string): RepairedJson | undefined {
   try {
     while (draft.at < text.length) step(draft);
   } catch (error) {
-    if (error instanceof NoReading) return undefined;
+    if (error instanceof UnreadableJson) return undefined;
     throw error;
   }
   return draft.done.size === 0 ? undefined : { text: draft.out.join(""), done: [...draft.done] };
@@ -53,7 +53,7 @@ function step(draft: Draft): void {
   if (character === ",") {
     const next = text[endOfSpace(text, at + 1)];
     if (next === "}" || next === "]") {
-      if (!isValueEnd(draft.last)) throw new NoReading();
+      if (!isValueEnd(draft.last)) throw new UnreadableJson();
       draft.done.add("trailing comma");
       draft.at += 1;
       return;
@@ -91,7 +91,7 @@ function takeString(draft: Draft, quote: string): void {
   let at = draft.at + 1;
   for (; ; at++) {
     const character = text[at];
-    if (character === undefined) throw new NoReading();
+    if (character === undefined) throw new UnreadableJson();
     if (character === quote) break;
     if (character === "\\") {
       at = takeEscape(draft, at, escapes);
@@ -101,10 +101,10 @@ function takeString(draft: Draft, quote: string): void {
   }
   // A backslash that was not doubled makes the others ambiguous: in "\bword\d", \b is part of a pattern, not a
   // backspace.
-  if (escapes.invalid && escapes.coded) throw new NoReading();
+  if (escapes.invalid && escapes.coded) throw new UnreadableJson();
   if (quote === "'") {
     const next = text[endOfSpace(text, at + 1)] ?? "";
-    if (!",:}]".includes(next) || next === "") throw new NoReading();
+    if (!",:}]".includes(next) || next === "") throw new UnreadableJson();
     draft.done.add("single quotes");
   }
   out.push('"');
@@ -122,10 +122,10 @@ function inString({ done }: Draft, character: string): string {
 /** Writes an escape in JSON form; returns the position of its last character. */
 function takeEscape({ text, out, done }: Draft, at: number, escapes: { invalid: boolean; coded: boolean }): number {
   const next = text[at + 1];
-  if (next === undefined || next < " ") throw new NoReading();
+  if (next === undefined || next < " ") throw new UnreadableJson();
   if (next === "u") {
     HEX.lastIndex = at + 2;
-    if (!HEX.test(text)) throw new NoReading();
+    if (!HEX.test(text)) throw new UnreadableJson();
     escapes.coded = true;
     out.push(text.slice(at, at + 6));
     return at + 5;

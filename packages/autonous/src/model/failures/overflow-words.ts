@@ -1,4 +1,4 @@
-import { saidBy } from "./server-words.ts";
+import { messageTexts } from "./server-words.ts";
 import type { Refusal } from "./server-words.ts";
 
 /** Token counts in a message about a full context. Missing ones are omitted. */
@@ -99,7 +99,7 @@ const ROWS = OVERFLOWS.flatMap(({ says }) => says.map(template));
 export function readOverflow(refusal: Refusal): Overflow | undefined {
   const { status, words } = refusal;
   if (!SAID_WITH.has(status)) return undefined;
-  const said = saidBy(refusal);
+  const said = messageTexts(refusal);
   const text = said.join("\n");
   const isCoded = CODES.has(words.trim()) || said.some((each) => CODES.has(each));
   const matches = ROWS.map((row) => row.exec(text)).filter((match) => match !== null);
@@ -121,7 +121,7 @@ const THROTTLED_WITH: ReadonlySet<number | undefined> = new Set([undefined, 400,
  */
 export function readThrottling(refusal: Refusal): Pick<Overflow, "limit_tokens" | "sent_tokens"> | undefined {
   const { status } = refusal;
-  const text = THROTTLED_WITH.has(status) ? saidBy(refusal).join("\n") : "";
+  const text = THROTTLED_WITH.has(status) ? messageTexts(refusal).join("\n") : "";
   if (status !== 429 && !THROTTLED.test(text)) return undefined;
   const match = MORE_THAN_A_MINUTE.exec(text);
   const { limit_tokens = 0, sent_tokens = 0 } = match === null ? {} : numbersOf([match]);

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { AttemptFailed } from "./failure.ts";
+import { AttemptFailed } from "./model-failure.ts";
 import { readFailure } from "./read-failure.ts";
 
 const api = (statusCode: number, message: string, responseBody = ""): object => ({ statusCode, message, responseBody });

@@ -1,9 +1,9 @@
-import { AttemptFailed } from "./failure.ts";
-import type { Failure } from "./failure.ts";
+import { AttemptFailed } from "./model-failure.ts";
+import type { Failure } from "./model-failure.ts";
 import { readOverflow, readThrottling } from "./overflow-words.ts";
 import { readWait } from "./read-wait.ts";
 import { reasonInWords, reasonOfCode, reasonOfName, reasonOfStatus } from "./refusal-words.ts";
-import { messageIn, saidBy } from "./server-words.ts";
+import { messageIn, messageTexts } from "./server-words.ts";
 
 /** Fields of the library's errors that are used here. Any may be missing. */
 interface LooseError {
@@ -23,11 +23,11 @@ interface LooseError {
 /** Connection errors that a retry does not fix. */
 const LASTING =
   /^(?:ENOTFOUND|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|HOSTNAME_MISMATCH|ERR_INVALID_URL)/;
-const LONGEST_MESSAGE = 500;
+const MAX_MESSAGE = 500;
 const DEEPEST_CAUSE = 5;
-const LARGEST_BODY = 20_000;
+const MAX_BODY = 20_000;
 /** Limit for a server's message before redaction; it is shortened further afterwards. */
-const LONGEST_WORDS = 4000;
+const MAX_WORDS = 4000;
 
 /** Turns anything that was thrown, or sent in the stream instead of a part, into a failure. */
 export function readFailure(error: unknown, nowMs: number): Failure {
@@ -45,7 +45,7 @@ export function readFailure(error: unknown, nowMs: number): Failure {
       message: `the connection${hostOf(first)} failed (${code})`,
     };
   }
-  const body = typeof first.responseBody === "string" ? first.responseBody.slice(0, LARGEST_BODY) : "";
+  const body = typeof first.responseBody === "string" ? first.responseBody.slice(0, MAX_BODY) : "";
   const message = messageOf(first);
   // Unknown error: the stream broke or was unreadable. A retry may succeed.
   const otherwise: Failure = { reason: "cut_off", message };
@@ -68,12 +68,12 @@ export interface ServerError {
 /** Meaning of an error sent by a server; undefined if unknown. */
 export function readError({ headers, ...refusal }: ServerError, nowMs: number): Failure | undefined {
   const { status, body, words } = refusal;
-  const message = messageIn(body).slice(0, LONGEST_WORDS) || oneLine(refusal.message);
+  const message = messageIn(body).slice(0, MAX_WORDS) || oneLine(refusal.message);
   const about = status === undefined ? {} : { status };
   const shown = status === undefined ? message : `${status} ${message}`.trim();
   const overflow = readOverflow(refusal);
   if (overflow !== undefined) return { reason: "context_length", message: shown, ...about, ...overflow };
-  const said = saidBy(refusal);
+  const said = messageTexts(refusal);
   const throttling = readThrottling(refusal);
   const reason =
     reasonInWords(said, status) ??
@@ -116,10 +116,10 @@ function messageOf({ message, error, name }: LooseError): string {
 /** Parse errors quote the complete text. */
 function oneLine(text: string): string {
   const line = text
-    .slice(0, 4 * LONGEST_MESSAGE)
+    .slice(0, 4 * MAX_MESSAGE)
     .replaceAll(/\s+/g, " ")
     .trim();
-  return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
 }
 
 function causes(error: unknown): readonly LooseError[] {

@@ -1,4 +1,4 @@
-import type { FailureReason } from "./failure.ts";
+import type { FailureReason } from "./model-failure.ts";
 
 interface ReasonWords {
   readonly reason: FailureReason;

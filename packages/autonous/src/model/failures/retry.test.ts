@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { REASONS } from "./failure.ts";
-import type { Failure, FailureReason } from "./failure.ts";
+import { REASONS } from "./model-failure.ts";
+import type { Failure, FailureReason } from "./model-failure.ts";
 import { planRetry, RETRY } from "./retry.ts";
 
 const LIMITS = { max_attempts: 5, base_ms: 1000, longest_ms: 8000, total_ms: 60_000 };
@@ -38,7 +38,7 @@ test.each(lasting)("%s is not retried", (reason) => {
   expect(planRetry({ reason, message: "", wait_ms: 1 }, tried, LIMITS)).toEqual({ stop: "" });
 });
 
-test("whatever the server says, no attempt starts after the total time limit", () => {
+test("no attempt starts after the total time limit, even if the server requests a later retry", () => {
   fc.assert(
     fc.property(
       fc.nat(20),

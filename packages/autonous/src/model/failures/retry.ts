@@ -1,5 +1,5 @@
-import { isTooLarge, REASONS } from "./failure.ts";
-import type { Failure } from "./failure.ts";
+import { isTooLarge, REASONS } from "./model-failure.ts";
+import type { Failure } from "./model-failure.ts";
 import type { CompleteOptions } from "../provider.ts";
 import { pause } from "@autonous/runtime/internal";
 
@@ -15,10 +15,10 @@ export interface RetryLimits {
 /** Total patience: after that, the user must get an error instead of waiting longer. */
 export const RETRY: RetryLimits = { max_attempts: 5, base_ms: 1000, longest_ms: 30_000, total_ms: 600_000 };
 
-interface Tried {
+interface AttemptCounts {
   /** Number of failed attempts, including this one. */
   readonly attempts: number;
-  /** Number of those with `most_attempts`. */
+  /** Number of those with `max_attempts`. */
   readonly odd?: number;
   /** Time since the start of the first one. */
   readonly elapsed_ms: number;
@@ -32,11 +32,11 @@ interface Tried {
  */
 export function planRetry(
   failure: Failure,
-  { attempts, odd = attempts, elapsed_ms, random }: Tried,
+  { attempts, odd = attempts, elapsed_ms, random }: AttemptCounts,
   limits: RetryLimits,
 ): { readonly wait_ms: number } | { readonly stop: string } {
   if (!REASONS[failure.reason].retry || isTooLarge(failure)) return { stop: "" };
-  const isEnough = failure.most_attempts !== undefined && odd >= failure.most_attempts;
+  const isEnough = failure.max_attempts !== undefined && odd >= failure.max_attempts;
   if (attempts >= limits.max_attempts || isEnough) return { stop: `after ${attempts} attempts` };
   const doubled = Math.min(limits.longest_ms, limits.base_ms * 2 ** Math.min(attempts - 1, 30));
   const own = doubled / 2 + (doubled / 2) * random;
@@ -80,7 +80,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
       signal.throwIfAborted();
       failure = options.read(error);
     }
-    if (failure.most_attempts !== undefined) odd += 1;
+    if (failure.max_attempts !== undefined) odd += 1;
     const plan = planRetry(failure, { attempts, odd, elapsed_ms: clock() - startMs, random: random() }, limits);
     if ("stop" in plan) throw options.giveUp(failure, { attempts, stop: plan.stop });
     onRetry?.({ attempt: attempts + 1, wait_ms: plan.wait_ms, reason: failure.message });

@@ -9,30 +9,30 @@ export interface Refusal {
   readonly body: string;
 }
 
-const LONGEST_TEXT = 2_000;
-const MOST_TEXTS = 20;
+const MAX_TEXT = 2_000;
+const MAX_TEXTS = 20;
 const DEEPEST = 10;
 /** Fields with error messages. Other fields may quote the request. */
 const SPEAKING =
   /^(?:error|errors|message|msg|detail|details|code|type|status|status_msg|base_resp|error_msg|error_message|err_msg|errorMessage|reason|title|metadata|raw|cause|info|description|response|__type|innererror|n_ctx|n_prompt_tokens)$/i;
 
 /** The server's message without quotations: the conversation itself may contain words of an overflow message. */
-export function saidBy({ words, message, body }: Refusal): readonly string[] {
+export function messageTexts({ words, message, body }: Refusal): readonly string[] {
   const texts: string[] = [words];
   collect(message, texts, 0);
   collect(body, texts, 0);
-  return [...new Set(texts.map((each) => withoutQuotations(each.slice(0, LONGEST_TEXT))))].slice(0, MOST_TEXTS);
+  return [...new Set(texts.map((each) => withoutQuotations(each.slice(0, MAX_TEXT))))].slice(0, MAX_TEXTS);
 }
 
 function collect(value: unknown, texts: string[], depth: number): void {
-  if (depth > DEEPEST || texts.length >= MOST_TEXTS) return;
+  if (depth > DEEPEST || texts.length >= MAX_TEXTS) return;
   if (typeof value === "number") texts.push(String(value));
   if (typeof value === "string") {
     const inner = asJson(value);
     if (inner === undefined) texts.push(value);
     else collect(inner, texts, depth + 1);
   }
-  if (Array.isArray(value)) for (const each of value.slice(0, MOST_TEXTS)) collect(each, texts, depth + 1);
+  if (Array.isArray(value)) for (const each of value.slice(0, MAX_TEXTS)) collect(each, texts, depth + 1);
   else if (typeof value === "object" && value !== null) {
     const { n_prompt_tokens: sent, n_ctx: limit } = value as Readonly<Record<string, unknown>>;
     if (typeof sent === "number" && typeof limit === "number") texts.push(`n_prompt_tokens ${sent} n_ctx ${limit}`);
@@ -75,7 +75,7 @@ const OTHERWISE = [
   "code",
   "status",
 ];
-const MOST_MESSAGES = 3;
+const MAX_MESSAGES = 3;
 
 /** The message in an error's body as one short line. Empty if it has none. */
 export function messageIn(body: unknown, depth = 0): string {
@@ -83,7 +83,7 @@ export function messageIn(body: unknown, depth = 0): string {
   if (typeof body === "string") return fromText(body, depth);
   if (Array.isArray(body))
     return joined(
-      body.slice(0, MOST_TEXTS).map((each: unknown) => messageIn(each, depth + 1)),
+      body.slice(0, MAX_TEXTS).map((each: unknown) => messageIn(each, depth + 1)),
       "; ",
     );
   if (typeof body !== "object" || body === null) return "";
@@ -92,7 +92,7 @@ export function messageIn(body: unknown, depth = 0): string {
   const { loc, msg } = record;
   if (Array.isArray(loc) && typeof msg === "string") return `${loc.slice(0, 10).map(String).join(".")}: ${msg}`;
   const said = joined(MESSAGES.map(say)) || (OTHERWISE.map(say).find((each) => each !== "") ?? "");
-  const behind = sayProvider(record["metadata"], depth + 1);
+  const behind = upstreamMessage(record["metadata"], depth + 1);
   return [said, behind].filter((each) => each !== "").join(" ");
 }
 
@@ -101,18 +101,18 @@ function fromText(text: string, depth: number): string {
   const said = inner === undefined || typeof inner === "string" ? "" : messageIn(inner, depth + 1);
   if (said !== "" || /^\s*(?:\{\s*\}|\[\s*\])\s*$/.test(text)) return said;
   const plain = /^\s*<[a-z!?/]/i.test(text) ? pageText(text) : text;
-  return plain.replaceAll(/\s+/g, " ").trim().slice(0, LONGEST_TEXT);
+  return plain.replaceAll(/\s+/g, " ").trim().slice(0, MAX_TEXT);
 }
 
 /** Removes duplicates and texts contained in another one. */
 function joined(texts: readonly string[], separator = ": "): string {
   const distinct = [...new Set(texts)].filter((text) => text !== "");
   const kept = distinct.filter((text) => !distinct.some((other) => other !== text && other.includes(text)));
-  return kept.slice(0, MOST_MESSAGES).join(separator);
+  return kept.slice(0, MAX_MESSAGES).join(separator);
 }
 
 /** OpenRouter puts the upstream provider's message in `metadata.raw`. */
-function sayProvider(metadata: unknown, depth: number): string {
+function upstreamMessage(metadata: unknown, depth: number): string {
   if (typeof metadata !== "object" || metadata === null) return "";
   const { raw, provider_name: name } = metadata as Readonly<Record<string, unknown>>;
   const said = messageIn(raw, depth);
@@ -121,14 +121,14 @@ function sayProvider(metadata: unknown, depth: number): string {
   return parts.length === 0 ? "" : `(${parts.join(": ")})`;
 }
 
-const LONGEST_PAGE = 20_000;
+const MAX_PAGE = 20_000;
 const PAGE_WORDS = 200;
 // oxfmt-ignore
 const ENTITIES = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'], ["#39", "'"], ["nbsp", " "]]);
 
 /** A proxy or login page: its title and the start of its text. */
 function pageText(html: string): string {
-  const page = html.slice(0, LONGEST_PAGE);
+  const page = html.slice(0, MAX_PAGE);
   const title = /<title[^>]{0,200}>([^<]{1,300})/i.exec(page)?.[1] ?? "";
   const text = page
     .replaceAll(/<(script|style|title)\b[^]*?(?:<\/\1|$)/gi, " <")

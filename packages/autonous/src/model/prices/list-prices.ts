@@ -99,15 +99,15 @@ export function listPriceOf(model: string, { input_tokens, now }: Occasion): Lis
   const { long, until } = row;
   const isOver = until !== undefined && new Date(now).toISOString().slice(0, 10) > until.day;
   const { as_of } = provider;
-  if (long !== undefined && input_tokens > long.above) return { price: long.price && inFull(long.price), as_of };
-  return { price: inFull(isOver ? until.afterwards : row), as_of };
+  if (long !== undefined && input_tokens > long.above) return { price: long.price && fullPrice(long.price), as_of };
+  return { price: fullPrice(isOver ? until.afterwards : row), as_of };
 }
 
 function rowOf({ models }: ListedProvider, name: string): ListPrice | undefined {
   return Object.hasOwn(models, name) ? models[name] : undefined;
 }
 
-function inFull({ input, output, cached, written }: Omit<ListPrice, "long" | "until">): Price {
+function fullPrice({ input, output, cached, written }: Omit<ListPrice, "long" | "until">): Price {
   return {
     input_per_million: input,
     output_per_million: output,

@@ -54,12 +54,12 @@ const signed = { me: { signature: "s" } };
 // oxfmt-ignore
 const PROMPTS: readonly { title: string; messages: readonly Message[]; prompt: readonly string[] }[] = [
   { title: "nothing but what the user says",             messages: [user("a")],                                                          prompt: ["user: a"] },
-  { title: "nothing at all",                             messages: [],                                                                   prompt: ["user: Go on."] },
+  { title: "nothing at all",                             messages: [],                                                                   prompt: ["user: Continue."] },
   { title: "what the user says in a row",                messages: [user("a"), user("b")],                                               prompt: ["user: a\n\nb"] },
   { title: "words that are none",                        messages: [user("a"), says("  \n"), user(" "), user("b")],                      prompt: ["user: a\n\nb"] },
-  { title: "a reply at the end",                         messages: [user("a"), says("b")],                                               prompt: ["user: a", "assistant: b", "user: Go on."] },
-  { title: "a reply at the beginning",                   messages: [says("b"), user("a")],                                               prompt: ["user: Go on.", "assistant: b", "user: a"] },
-  { title: "two replies in a row",                       messages: [user("a"), says("b"), says("c"), user("d")],                         prompt: ["user: a", "assistant: b", "user: Go on.", "assistant: c", "user: d"] },
+  { title: "a reply at the end",                         messages: [user("a"), says("b")],                                               prompt: ["user: a", "assistant: b", "user: Continue."] },
+  { title: "a reply at the beginning",                   messages: [says("b"), user("a")],                                               prompt: ["user: Continue.", "assistant: b", "user: a"] },
+  { title: "two replies in a row",                       messages: [user("a"), says("b"), says("c"), user("d")],                         prompt: ["user: a", "assistant: b", "user: Continue.", "assistant: c", "user: d"] },
   { title: "calls and their results",                    messages: [user("a"), calls(["1", "2"], "t"), result("1"), result("2")],        prompt: ["user: a", "assistant: t, call 1, call 2", "tool: 1=ok, 2=ok"] },
   { title: "results in another order",                   messages: [user("a"), calls(["1", "2"]), result("2", "b"), result("1", "a")],   prompt: ["user: a", "assistant: call 1, call 2", "tool: 1=a, 2=b"] },
   { title: "a call without a result",                    messages: [user("a"), calls(["1", "2"]), result("1")],                          prompt: ["user: a", "assistant: call 1, call 2", "tool: 1=ok, 2!No result: the call was not made"] },

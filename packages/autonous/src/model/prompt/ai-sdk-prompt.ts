@@ -7,7 +7,7 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { withMarks } from "./cache-marks.ts";
-import { GO_ON, makePlainPrompt, resultInWords } from "./plain-messages.ts";
+import { CONTINUE, makePlainPrompt, resultMessage } from "./plain-messages.ts";
 import { CallIds } from "./call-ids.ts";
 import { makerOfParts, partsFor } from "../provider-parts.ts";
 import type { ReplyPart } from "../provider-parts.ts";
@@ -93,12 +93,12 @@ function makeTurns(messages: readonly Message[], options: TurnOptions): Turns {
     if (message.role === "user")
       addUser(turns, message.text, { bridge, images: options.takesImages === true ? message.images : [] });
     // A result without its call directly before it: the call was made by a model with another protocol.
-    if (message.role === "tool") addUser(turns, resultInWords(message), { bridge });
+    if (message.role === "tool") addUser(turns, resultMessage(message), { bridge });
     if (message.role !== "assistant") continue;
     const results = resultsAfter(messages, at);
     if (addAssistant(turns, { message, results, ids }, options)) at += results.length;
   }
-  if (turns.at(-1)?.role === "assistant" || turns.length === 0) addUser(turns, GO_ON);
+  if (turns.at(-1)?.role === "assistant" || turns.length === 0) addUser(turns, CONTINUE);
   return { turns, ends };
 }
 
@@ -137,7 +137,7 @@ function addUser(turns: LanguageModelV4Prompt, text: string, { images = [], brid
   turns.push({ role: "user", content: [...files, ...words] });
 }
 
-interface Spoken {
+interface SpokenMessage {
   readonly message: AssistantMessage;
   readonly results: readonly ToolMessage[];
   /** Assigns ids. Some servers restart numbering in every reply, and most reject duplicate ids. */
@@ -145,7 +145,7 @@ interface Spoken {
 }
 
 /** Adds a reply and the results of its calls, if any; returns whether it has used them. */
-function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: TurnOptions): boolean {
+function addAssistant(turns: LanguageModelV4Prompt, spoken: SpokenMessage, options: TurnOptions): boolean {
   const { maker, names, habits } = options;
   const { message, results, ids } = spoken;
   const { calls = [], text } = message;
@@ -157,7 +157,7 @@ function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: Tur
   const thoughts = withThought(parts.parts, calls.length > 0 ? habits?.missingThought : undefined);
   const content = orderContent(text, { parts: thoughts, calls: wired, names, unsigned: habits?.unsigned });
   if (!content.some(({ type }) => type !== "reasoning")) return false;
-  if (turns.at(-1)?.role !== "user" && turns.at(-1)?.role !== "tool") addUser(turns, GO_ON);
+  if (turns.at(-1)?.role !== "user" && turns.at(-1)?.role !== "tool") addUser(turns, CONTINUE);
   const providerOptions = habits?.members?.({ parts, text, hasCalls: calls.length > 0 });
   // In chat format extra fields contain the reasoning, and the library would send it a second time.
   const shown = habits?.members === undefined ? content : content.filter(({ type }) => type !== "reasoning");
@@ -166,7 +166,7 @@ function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: Tur
   turns.push({ role: "tool", content: wired.map((call) => makeResult(call, results, options)) });
   const known = new Set(calls.map(({ tool_call_id }) => tool_call_id));
   for (const stray of results.filter(({ tool_call_id }) => !known.has(tool_call_id)))
-    addUser(turns, resultInWords(stray), { bridge: habits?.bridge });
+    addUser(turns, resultMessage(stray), { bridge: habits?.bridge });
   return true;
 }
 

@@ -14,7 +14,7 @@ interface MarkOptions {
 }
 
 /** Anthropic's maximum. */
-const MOST_MARKS = 4;
+const MAX_MARKS = 4;
 
 /**
  * Marks what the provider should cache: the end, the system text, the stable part of the window, and the end of the
@@ -30,8 +30,8 @@ export function withMarks({ prompt, tools }: MarkedPrompt, { mark, stable }: Mar
   // Assistant messages have options with data for the provider.
   const held = stable.filter((index) => prompt[index]?.role !== "assistant");
   const wanted = [...ends.slice(-1), ...systemOf(prompt), ...held, ...ends.slice(-2, -1)];
-  const marked = new Set([...new Set(wanted)].slice(0, MOST_MARKS));
-  const last = marked.size < MOST_MARKS ? tools.length - 1 : -1;
+  const marked = new Set([...new Set(wanted)].slice(0, MAX_MARKS));
+  const last = marked.size < MAX_MARKS ? tools.length - 1 : -1;
   return {
     prompt: prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions: mark } : message)),
     tools: tools.map((tool, index) => (index === last ? { ...tool, providerOptions: mark } : tool)),

@@ -80,7 +80,7 @@ const OTHERS = [
 ];
 
 for (const { title, path, model, ids, maker, gives } of OTHERS) {
-  test(`ids that another vendor made: ${title}`, async () => {
+  test(`ids from another vendor: ${title}`, async () => {
     const before = history(ids, maker);
     const { asked } = await playRounds([replies([{ content: "." }])], { path, model, before });
     const sent = idsIn(sentMessages(asked[0]));
@@ -107,7 +107,7 @@ for (const { kind, model, given, gives } of KINDS) {
   });
 }
 
-test("where a vendor takes no id twice, the second gets ours", () => {
+test("if a vendor rejects duplicate ids, the second call gets our id", () => {
   const ids = new CallIds(idRule("anthropic", vendorsOf({ kind: "anthropic", model: "claude-x", base_url: "" })));
   const call = (own: string): Parameters<CallIds["give"]>[0][number] => ({
     provider_call_id: "toolu_1",

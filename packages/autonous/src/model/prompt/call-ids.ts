@@ -26,16 +26,16 @@ const KINDS: Readonly<Record<string, IdRule>> = {
 /** By the maker of the model, on any server: the template is part of the model. */
 const MAKERS: Partial<Record<Vendor, IdRule>> = {
   // The API, the templates and the tokenizer reject every other form.
-  mistral: { takes: /^[a-zA-Z0-9]{9}$/, isStrict: true, make: ({ tool_call_id }) => nineSigns(tool_call_id) },
+  mistral: { takes: /^[a-zA-Z0-9]{9}$/, isStrict: true, make: ({ tool_call_id }) => shortId(tool_call_id) },
   // The template prints the id, and the model was trained only on this form: with another one it stops making calls.
   kimi: { takes: /^$/, repeats: true, make: ({ name }, place) => `functions.${name}:${place}` },
 };
 
-const SIGNS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const ID_CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-function nineSigns(id: string): string {
+function shortId(id: string): string {
   const bytes = createHash("sha256").update(id).digest().subarray(0, 9);
-  return Array.from(bytes, (byte) => SIGNS[byte % SIGNS.length]).join("");
+  return Array.from(bytes, (byte) => ID_CHARACTERS[byte % ID_CHARACTERS.length]).join("");
 }
 
 export function idRule(kind: string, { maker }: Vendors): IdRule {

@@ -23,7 +23,7 @@ for (const { title, text } of HOSTILE) {
   });
 }
 
-test("words without a quotation are the user's own, whatever they look like", () => {
+test("text without a quotation is the user's own, whatever it looks like", () => {
   for (const text of ["", "/ls src", "> a quote of mine\n/ls", "[a list]\n/ls"]) expect(ownWords(text)).toBe(text);
 });
 

@@ -69,12 +69,12 @@ export function quotedUnder(text: string, beginning: string): readonly string[] 
     .flatMap((quotation) => quotation.text.split("\n"));
 }
 
-const LONGEST_NAME = 100;
+const MAX_NAME = 100;
 /** Leftover joiner of truncated letters or emoji. */
 const CUT_JOINER = /[\u200c\u200d]$/;
 
 /** A name chosen by others: on one line, in quotes that it cannot close, limited in length. */
 export function nameInHeading(name: string): string {
   const line = dropHidden(name, " ").replaceAll(/\s+/g, " ").trim();
-  return JSON.stringify(line.slice(0, LONGEST_NAME).toWellFormed().replace(CUT_JOINER, ""));
+  return JSON.stringify(line.slice(0, MAX_NAME).toWellFormed().replace(CUT_JOINER, ""));
 }

@@ -12,7 +12,7 @@ test("names that every provider takes stay as they are, and others become such n
   expect(names.fromWire("made_up")).toBe("made_up");
 });
 
-test("every list of names is told apart on the wire", () => {
+test("the names of every list stay distinct on the wire", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.string({ minLength: 1, maxLength: 80, unit: "binary" }), { maxLength: 20 }),

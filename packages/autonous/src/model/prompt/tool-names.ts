@@ -1,6 +1,6 @@
 /** Function names that every provider accepts. */
 const TAKEN = /^[a-zA-Z0-9_-]{1,64}$/;
-const LONGEST = 64;
+const MAX_LENGTH = 64;
 
 export interface ToolNames {
   /** The name sent to the provider; any name is converted to an accepted one. */
@@ -16,7 +16,7 @@ export function mapToolNames(names: readonly string[]): ToolNames {
     let wire = makeWire(name);
     for (let n = 2; backs.has(wire) && backs.get(wire) !== name; n++) {
       const ending = `_${n}`;
-      wire = `${makeWire(name).slice(0, LONGEST - ending.length)}${ending}`;
+      wire = `${makeWire(name).slice(0, MAX_LENGTH - ending.length)}${ending}`;
     }
     wires.set(name, wire);
     backs.set(wire, name);
@@ -26,6 +26,6 @@ export function mapToolNames(names: readonly string[]): ToolNames {
 
 function makeWire(name: string): string {
   if (TAKEN.test(name)) return name;
-  const made = name.slice(0, LONGEST).replaceAll(/[^a-zA-Z0-9_-]/g, "_");
+  const made = name.slice(0, MAX_LENGTH).replaceAll(/[^a-zA-Z0-9_-]/g, "_");
   return made === "" ? "_" : made;
 }

@@ -4,7 +4,7 @@ import type { ParsedCall } from "../calls/json-reply.ts";
 import type { ModelTool } from "../provider.ts";
 
 /** Parsed input: calls to make, or an answer instead. */
-type Typed = { readonly calls: readonly ParsedCall[] } | { readonly answer: string };
+type TypedCommand = { readonly calls: readonly ParsedCall[] } | { readonly answer: string };
 
 /** `/name` of a tool and the rest, which may span several lines. */
 const COMMAND = /^\/([a-zA-Z][a-zA-Z0-9_-]{0,127})(?:\s+([^]*))?$/;
@@ -31,7 +31,7 @@ const EXAMPLE_VALUES: ReadonlyMap<unknown, unknown> = new Map<unknown, unknown>(
 ]);
 
 /** Parses input for use without a model: each line that starts with "/" is a command, the lines below belong to it. */
-export function readCommands(text: string, tools: readonly ModelTool[]): Typed {
+export function readCommands(text: string, tools: readonly ModelTool[]): TypedCommand {
   const commands = text.trim().split(/\n(?=\/)/);
   const calls: ParsedCall[] = [];
   for (const command of commands) {

@@ -149,7 +149,7 @@ const SHOWN = [
 ] as const;
 
 for (const { title, typed, results, answer } of SHOWN) {
-  test(`the answer after a call says ${title}`, async () => {
+  test(`the answer after a call reports ${title}`, async () => {
     expect(await ask(typed, results)).toEqual({ kind: "final", text: answer });
   });
 }

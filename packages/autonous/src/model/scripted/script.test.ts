@@ -37,7 +37,7 @@ test("the fault error fails with its message", async () => {
   await expect(ask(provider, 1)).rejects.toMatchObject({ code: "ModelFailed" });
 });
 
-test("the fault length gives what came before the cut", async () => {
+test("the fault length returns the text before the cut", async () => {
   const provider = await scriptOf([
     { fault: "length" },
     { fault: "length", text: "abc" },
@@ -79,7 +79,7 @@ for (const { title, content, says } of REFUSED) {
 }
 
 for (const setting of ["", "gpt", "script:", "Direct", "anthropic:claude"]) {
-  test(`the setting ${JSON.stringify(setting)} is refused with what is served`, async () => {
+  test(`the setting ${JSON.stringify(setting)} is refused with the list of supported forms`, async () => {
     await expect(createProvider(setting)).rejects.toMatchObject({
       code: "InvalidArguments",
       message: /direct, script:<file>/,
@@ -87,7 +87,7 @@ for (const setting of ["", "gpt", "script:", "Direct", "anthropic:claude"]) {
   });
 }
 
-test("a script that is not there is refused", async () => {
+test("a missing script is refused", async () => {
   await expect(createProvider("script:/nowhere/at/all.json")).rejects.toMatchObject({
     code: "InvalidArguments",
     message: /file not found/,

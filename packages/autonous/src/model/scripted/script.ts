@@ -39,7 +39,7 @@ type Step = z.infer<typeof step>;
 
 const CUT_OFF_TEXT = '{"tool_calls":[{"name":"';
 /** Maximum timer delay: about 25 days. */
-const LONGEST_MS = 2_147_483_647;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /**
  * Replies and faults from a JSON file, for tests and demos. The request alone determines the next step, so a resumed
@@ -97,7 +97,7 @@ function parseJson(text: string, path: string): unknown {
 
 async function play(step: Step, signal: AbortSignal): Promise<ModelReply> {
   if (step.delay_ms !== undefined) await pause(step.delay_ms, { signal });
-  if (step.fault === "hang") await pause(LONGEST_MS, { signal });
+  if (step.fault === "hang") await pause(MAX_TIMER_MS, { signal });
   if (step.fault === "error" || step.fault === "hang") {
     throw new ToolError("ModelFailed", step.message ?? "The script says that the model fails here");
   }

@@ -85,7 +85,7 @@ const OLD = [
 ];
 
 for (const { title, path, model, before, back } of OLD) {
-  test(`a history without reasoning is taken: ${title}`, async () => {
+  test(`a history without reasoning is accepted: ${title}`, async () => {
     const { asked } = await playRounds([replies([{ content: "." }])], { path, model, before });
     expect(reasoningIn(sentMessages(asked[0]))).toEqual([{ reasoning_content: back }]);
   });

@@ -54,7 +54,7 @@ export function reasoningRule({ server, maker }: Vendors): ReasoningRule {
 /** Makers that sign their reasoning and reject it without `reasoning_details`, which contain the signature. */
 const SIGNING: ReadonlySet<Vendor> = new Set<Vendor>(["anthropic", "openai", "google"]);
 
-interface Replied {
+interface ReplyParts {
   readonly parts: ProviderParts;
   readonly text: string;
   readonly hasCalls: boolean;
@@ -72,7 +72,7 @@ export class ChatReasoningWriter {
     this.#rule = reasoningRule(vendors);
   }
 
-  membersOf({ parts, text, hasCalls }: Replied): Record<string, JSONValue> {
+  membersOf({ parts, text, hasCalls }: ReplyParts): Record<string, JSONValue> {
     const { when, missing } = this.#rule;
     if (when === "never") return {};
     const isDue = when === "always" || hasCalls;

@@ -72,7 +72,7 @@ const ROLES = [
 ];
 
 for (const { title, path, model, roles } of ROLES) {
-  test(`what the user says after results: ${title}`, async () => {
+  test(`user messages after results: ${title}`, async () => {
     const { asked } = await playRounds([replies([{ content: "." }])], { path, model, before: correction });
     expect(
       sentMessages(asked[0])

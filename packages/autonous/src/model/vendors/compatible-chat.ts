@@ -7,7 +7,7 @@ export const CHAT = "compatible";
 /** Key for extra message fields in the library. */
 const MEMBERS = "openaiCompatible";
 
-interface Served {
+interface ChatServer {
   readonly model: string;
   readonly key?: string;
   readonly base_url: string;
@@ -16,7 +16,7 @@ interface Served {
 }
 
 /** A model on a server with OpenAI's chat format, with features that the library lacks. */
-export async function createCompatible({ model, key, base_url, fetch, vendors }: Served): Promise<LanguageModelV4> {
+export async function createCompatible({ model, key, base_url, fetch, vendors }: ChatServer): Promise<LanguageModelV4> {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const provider = createOpenAICompatible({
     name: CHAT,
@@ -60,13 +60,13 @@ export function markParts(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt 
   return prompt.map((message) => {
     const { providerOptions } = message;
     if (providerOptions?.[MEMBERS]?.["cache_control"] === undefined) return message;
-    if (message.role === "user") return { ...message, content: atLast(message.content, providerOptions) };
-    if (message.role === "tool") return { ...message, content: atLast(message.content, providerOptions) };
+    if (message.role === "user") return { ...message, content: markLast(message.content, providerOptions) };
+    if (message.role === "tool") return { ...message, content: markLast(message.content, providerOptions) };
     return message;
   });
 }
 
-function atLast<Part extends object>(parts: readonly Part[], providerOptions: SharedV4ProviderOptions): Part[] {
+function markLast<Part extends object>(parts: readonly Part[], providerOptions: SharedV4ProviderOptions): Part[] {
   return parts.map((part, index) => (index === parts.length - 1 ? { ...part, providerOptions } : part));
 }
 

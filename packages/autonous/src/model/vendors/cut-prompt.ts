@@ -6,9 +6,9 @@ import type { Vendor } from "./vendors.ts";
 /** Servers that silently truncate a prompt to their context window. */
 const CUTTING: ReadonlySet<Vendor> = new Set<Vendor>(["ollama", "lmstudio", "llamacpp", "other"]);
 /** `inputTokens` counts 3 bytes per token, and hardly any text has more than 8. */
-const LEAST_SHARE = 3 / 8;
+const MIN_SHARE = 3 / 8;
 /** A lower count is not a context window, but the part that was not cached. */
-const LEAST_WINDOW = 1024;
+const MIN_WINDOW = 1024;
 
 /** How to raise the context window of Ollama. */
 export const OLLAMA_HINT =
@@ -30,7 +30,7 @@ export function cutPromptNotice(name: string, { request, usage, isSure }: Counte
   const { server } = vendorsOfName(name);
   const { input_tokens: counted, cached_input_tokens: cached = 0 } = usage;
   const sent = inputTokens(request);
-  const isCut = CUTTING.has(server) && cached === 0 && counted >= LEAST_WINDOW && counted < sent * LEAST_SHARE;
+  const isCut = CUTTING.has(server) && cached === 0 && counted >= MIN_WINDOW && counted < sent * MIN_SHARE;
   if (!isCut && !isSure) return undefined;
   const what = `The server read ${counted} tokens of a request of about ${Math.round(sent * 0.75)}: its context window is smaller, and it dropped the beginning without an error`;
   const then =

@@ -1,12 +1,12 @@
 /** `auto`: the model's default. A number: at most this many tokens. */
-type Thinking = "auto" | "off" | "on" | number;
+type ThinkingSetting = "auto" | "off" | "on" | number;
 export type Effort = "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
 /** Settings of one model. Omitted ones use the default of the model or provider. */
 export interface ModelSettings {
   /** Maximum reply length, including thinking. */
   readonly max_output_tokens?: number;
-  readonly thinking?: Thinking;
+  readonly thinking?: ThinkingSetting;
   readonly effort?: Effort;
   /** Context window for request and reply, if the provider does not report it or reports too much. */
   readonly context_tokens?: number;

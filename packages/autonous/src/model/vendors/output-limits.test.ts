@@ -78,7 +78,7 @@ const BESIDE: readonly { title: string; says: string; most: number; least: numbe
 ];
 
 for (const { title, says, most, least } of BESIDE) {
-  test(`where input and reply do not fit together, the reply gets shorter before anything is summarised: ${title}`, async () => {
+  test(`if input and reply do not fit together, the reply is shortened before anything is summarised: ${title}`, async () => {
     const { asked } = await playRounds([replies([{ content: "." }])], {
       path: "v1",
       model: `beside-${title}`,
@@ -137,7 +137,7 @@ test("the reply length leaves room for a long conversation if the context window
   expect(sent).toBeLessThan(40_000);
 });
 
-test("a thinking budget shrinks with the reply, and thinking is left out of a round whose calls were made without", async () => {
+test("a thinking budget shrinks with the reply, and thinking is off in a round whose calls were made without it", async () => {
   const format = FORMATS["anthropic"];
   const server = await startModelServer([
     refuse(400, {

@@ -1,8 +1,8 @@
-import type { Failure } from "../failures/failure.ts";
+import type { Failure } from "../failures/model-failure.ts";
 import type { ModelRequest } from "../provider.ts";
 
 /** Limits of one model learned from rejections, for the lifetime of the process. */
-interface Learned {
+interface LearnedLimits {
   /** Maximum reply length that may be requested. */
   readonly reply?: number;
   /** Input and reply together. */
@@ -11,9 +11,9 @@ interface Learned {
   readonly isNewName?: true;
 }
 
-const learned = new Map<string, Learned>();
+const learned = new Map<string, LearnedLimits>();
 /** Maximum entries; older ones are dropped and learned again. */
-const MOST_LEARNED = 1000;
+const MAX_LEARNED = 1000;
 
 /** By server and model, because limits of a model differ between servers. */
 export interface LimitsOf {
@@ -25,19 +25,19 @@ function keyOf({ base_url, model }: LimitsOf): string {
   return `${base_url} ${model}`;
 }
 
-function learn(of: LimitsOf, more: Learned): void {
+function learn(of: LimitsOf, more: LearnedLimits): void {
   const key = keyOf(of);
   const known = learned.get(key);
   learned.delete(key);
   learned.set(key, { ...known, ...more });
-  for (const oldest of learned.keys()) if (learned.size > MOST_LEARNED) learned.delete(oldest);
+  for (const oldest of learned.keys()) if (learned.size > MAX_LEARNED) learned.delete(oldest);
 }
 
 export function wantsNewName(of: LimitsOf): boolean {
   return learned.get(keyOf(of))?.isNewName === true;
 }
 
-interface Wanted {
+interface WantedReply {
   /** Maximum reply length by settings or model. */
   readonly max_tokens: number;
   /** Input and reply together, if known. */
@@ -47,15 +47,15 @@ interface Wanted {
 }
 
 /** Minimum reply length to request; if it does not fit, the conversation is too long. */
-const LEAST_REPLY = 8192;
+const MIN_REPLY = 8192;
 
 /** Reply length to request: the wanted one, limited by the model and by the space left by the input. */
-export function replyTokens(of: LimitsOf, { max_tokens, window: known, input }: Wanted): number {
+export function replyTokens(of: LimitsOf, { max_tokens, window: known, input }: WantedReply): number {
   const { reply = max_tokens, window: said } = learned.get(keyOf(of)) ?? {};
   const most = Math.min(max_tokens, reply);
   const window = said ?? known;
   if (window === undefined) return most;
-  return Math.min(most, Math.max(window - input(), Math.min(LEAST_REPLY, Math.floor(window / 8))));
+  return Math.min(most, Math.max(window - input(), Math.min(MIN_REPLY, Math.floor(window / 8))));
 }
 
 /** Bytes per token: prose has about 4, code 3 to 3.5. */
@@ -76,9 +76,9 @@ function bytesOf(message: ModelRequest["messages"][number]): number {
 }
 
 /** Once to the length named by the server, and once more to the space left by the input. */
-const MOST_SHORTENED = 2;
+const MAX_SHORTENED = 2;
 
-interface Fitting {
+interface FitOptions {
   readonly of: LimitsOf;
   readonly first: number | undefined;
   read(error: unknown): Failure;
@@ -86,7 +86,7 @@ interface Fitting {
 
 /** Requests a reply, and again a shorter one if the server rejected only the reply length. */
 export async function askFitting<Reply>(
-  { of, first, read }: Fitting,
+  { of, first, read }: FitOptions,
   ask: (max_tokens: number | undefined) => Promise<Reply>,
 ): Promise<Reply> {
   let max_tokens = first;
@@ -94,7 +94,7 @@ export async function askFitting<Reply>(
     try {
       return await ask(max_tokens);
     } catch (error) {
-      const shorter = shortened < MOST_SHORTENED ? shorterReply(of, read(error), max_tokens) : undefined;
+      const shorter = shortened < MAX_SHORTENED ? shorterReply(of, read(error), max_tokens) : undefined;
       if (shorter === undefined) throw error;
       max_tokens = shorter;
     }
@@ -112,7 +112,7 @@ function shorterReply(of: LimitsOf, failure: Failure, sent: number | undefined):
   const { reason } = failure;
   const message = failure.message.replace(/^\d{3} /, ""); // the status
   const isAboutInput = reason === "context_length" && ABOUT_INPUT.test(message);
-  if (isAboutInput || failure.reply_tokens !== undefined) return besideInput(of, failure, sent);
+  if (isAboutInput || failure.reply_tokens !== undefined) return replyLimitBesideInput(of, failure, sent);
   if ((reason !== "bad_request" && reason !== "context_length") || sent === undefined) return undefined;
   if (WRONG_NAME.test(message)) {
     if (wantsNewName(of)) return undefined;
@@ -125,12 +125,12 @@ function shorterReply(of: LimitsOf, failure: Failure, sent: number | undefined):
 }
 
 /** "max_tokens and input exceed the limit": a shorter reply may fit. */
-function besideInput(of: LimitsOf, failure: Failure, sent: number | undefined): number | undefined {
+function replyLimitBesideInput(of: LimitsOf, failure: Failure, sent: number | undefined): number | undefined {
   const { limit_tokens: limit, sent_tokens: all, reply_tokens: reply } = failure;
   if (limit === undefined || all === undefined || reply === undefined || reply <= 0) return undefined;
   const input = all - reply;
   const room = Math.floor(limit - input - Math.max(16, input * MARGIN));
-  if (room < Math.min(LEAST_REPLY / 2, Math.floor(limit / 8)) || room >= (sent ?? reply)) return undefined;
+  if (room < Math.min(MIN_REPLY / 2, Math.floor(limit / 8)) || room >= (sent ?? reply)) return undefined;
   learn(of, { window: limit });
   return room;
 }
@@ -142,7 +142,7 @@ const ABOUT_REPLY =
 const TOO_LONG =
   /at most|less than|lower than|maximum|\bmax\b|range|between|<=|≤|>|exceed|limit|too (?:large|big|high|long)|above|up to|cannot be (?:more|greater|larger)/i;
 /** A smaller number is not a reply limit. */
-const LEAST_LIMIT = 16;
+const MIN_LIMIT = 16;
 
 /** The reply limit in a rejection: the largest number in it that is less than the requested length. */
 function longestReply(message: string, sent: number): number | undefined {
@@ -150,7 +150,7 @@ function longestReply(message: string, sent: number): number | undefined {
   const numbers = [...message.matchAll(/(?<![\w.-])\d[\d,_]{0,14}(?![\w-])/g)].map(([text]) =>
     Number(text.replaceAll(/[,_]/g, "")),
   );
-  const below = numbers.filter((each) => each >= LEAST_LIMIT && each < sent);
+  const below = numbers.filter((each) => each >= MIN_LIMIT && each < sent);
   if (below.length === 0) return undefined;
   const most = Math.max(...below);
   return /exclusive/i.test(message) ? most - 1 : most;

@@ -38,7 +38,7 @@ const OTHER_MODELS: ClaudeRow = {
   thinks: "budget",
 };
 /** Anthropic's minimum. */
-const LEAST_BUDGET = 1024;
+const MIN_BUDGET = 1024;
 /** For thinking "on" with a model that requires a number. */
 const USUAL_BUDGET = 16_000;
 
@@ -52,7 +52,10 @@ export function planReply(asked: AskedModel): ReplyPlan {
   const { settings } = asked;
   const { max_output_tokens: max, thinking } = settings;
   if (typeof thinking === "number" && max !== undefined && thinking >= max)
-    throw refuse(asked, `a thinking budget of ${thinking} leaves nothing of max_output_tokens ${max} for the reply`);
+    throw invalidSettings(
+      asked,
+      `a thinking budget of ${thinking} leaves nothing of max_output_tokens ${max} for the reply`,
+    );
   const plan = (PLANS[asked.kind] ?? planChat)(asked);
   const most = max ?? plan.max_tokens;
   return most === undefined ? plan : { ...plan, max_tokens: most };
@@ -72,15 +75,16 @@ function planAnthropic(asked: AskedModel): ReplyPlan {
   const { reply, efforts, thinks, staysOn } = row ?? OTHER_MODELS;
   if (effort !== undefined && !efforts.includes(effort)) {
     const taken = efforts.length === 0 ? "it takes none" : `it takes ${efforts.join(", ")}`;
-    throw refuse(asked, `effort "${effort}" is not one of this model's (${taken})`);
+    throw invalidSettings(asked, `effort "${effort}" is not one of this model's (${taken})`);
   }
   if (thinking === "off" && staysOn === true)
-    throw refuse(asked, "thinking cannot be turned off; lower the effort instead");
-  if (thinking !== "auto" && thinking !== "off" && thinks === "never") throw refuse(asked, "this model does not think");
+    throw invalidSettings(asked, "thinking cannot be turned off; lower the effort instead");
+  if (thinking !== "auto" && thinking !== "off" && thinks === "never")
+    throw invalidSettings(asked, "this model does not think");
   if (typeof thinking === "number" && thinks === "adaptive")
-    throw refuse(asked, "it decides on its own how long it thinks; set effort instead of a thinking budget");
-  if (typeof thinking === "number" && row !== undefined && thinking < LEAST_BUDGET)
-    throw refuse(asked, `a thinking budget of ${thinking} is less than ${LEAST_BUDGET}, the minimum`);
+    throw invalidSettings(asked, "it decides on its own how long it thinks; set effort instead of a thinking budget");
+  if (typeof thinking === "number" && row !== undefined && thinking < MIN_BUDGET)
+    throw invalidSettings(asked, `a thinking budget of ${thinking} is less than ${MIN_BUDGET}, the minimum`);
   const most = max_output_tokens ?? reply;
   const isAdaptive = thinking === "on" && thinks !== "budget";
   const budget = thinking === "on" ? Math.min(USUAL_BUDGET, Math.floor(most / 2)) : thinking;
@@ -109,14 +113,15 @@ const OPENAI_EFFORTS: readonly { readonly model: RegExp; readonly efforts: reado
 function planOpenai(asked: AskedModel): ReplyPlan {
   const { model, settings } = asked;
   const { thinking = "auto", effort } = settings;
-  if (typeof thinking === "number") throw refuse(asked, "it takes no thinking budget; set effort instead");
-  if (thinking === "off" && effort !== undefined) throw refuse(asked, `thinking is off, and effort is "${effort}"`);
+  if (typeof thinking === "number") throw invalidSettings(asked, "it takes no thinking budget; set effort instead");
+  if (thinking === "off" && effort !== undefined)
+    throw invalidSettings(asked, `thinking is off, and effort is "${effort}"`);
   const told = thinking === "off" ? "none" : effort;
   if (told === undefined) return { providerOptions: {} };
   const known = OPENAI_EFFORTS.find((row) => row.model.test(model))?.efforts;
   if (known !== undefined && !known.includes(told)) {
     const what = told === "none" ? "thinking cannot be turned off" : `effort "${told}" is not one of this model's`;
-    throw refuse(asked, `${what} (it takes ${known.length === 0 ? "no effort" : known.join(", ")})`);
+    throw invalidSettings(asked, `${what} (it takes ${known.length === 0 ? "no effort" : known.join(", ")})`);
   }
   // The library silently treats models with unknown names as non-reasoning.
   const forced = /^(?:o\d|gpt-\d)/.test(model) ? {} : { forceReasoning: true, systemMessageMode: "system" };
@@ -128,8 +133,9 @@ function planGoogle(asked: AskedModel): ReplyPlan {
   const { model, settings } = asked;
   const { thinking = "auto", effort } = settings;
   if (thinking === "off" && /gemini-2\.5-pro/.test(model))
-    throw refuse(asked, "thinking cannot be turned off; set a budget of at least 128");
-  if (thinking === "off" && effort !== undefined) throw refuse(asked, `thinking is off, and effort is "${effort}"`);
+    throw invalidSettings(asked, "thinking cannot be turned off; set a budget of at least 128");
+  if (thinking === "off" && effort !== undefined)
+    throw invalidSettings(asked, `thinking is off, and effort is "${effort}"`);
   if (typeof thinking === "number")
     return { providerOptions: { google: { thinkingConfig: { thinkingBudget: thinking } } } };
   const reasoning = thinking === "off" ? "none" : effort;
@@ -145,16 +151,16 @@ function planGoogle(asked: AskedModel): ReplyPlan {
 function planChat(asked: AskedModel): ReplyPlan {
   const { vendors, settings } = asked;
   if (settings.thinking === "off" && settings.effort !== undefined)
-    throw refuse(asked, `thinking is off, and effort is "${settings.effort}"`);
+    throw invalidSettings(asked, `thinking is off, and effort is "${settings.effort}"`);
   const told = chatThinking(vendors, settings);
-  if ("problem" in told) throw refuse(asked, told.problem);
+  if ("problem" in told) throw invalidSettings(asked, told.problem);
   const isShort = SHORT_BY_DEFAULT.has(vendors.server) && !asked.model.startsWith("moonshot-v1");
   return { ...(isShort ? { max_tokens: LONG_REPLY } : {}), providerOptions: chatOptions(told.options) };
 }
 
 type CallOptions = Pick<LanguageModelV4CallOptions, "maxOutputTokens" | "reasoning" | "providerOptions">;
 
-interface Sent {
+interface RequestOptions {
   readonly kind: string;
   readonly model: string;
   readonly max_tokens: number | undefined;
@@ -167,7 +173,10 @@ interface Sent {
 }
 
 /** Converts the options to the library's form. */
-export function callOptions({ budget_tokens, reasoning, providerOptions }: ReplyPlan, sent: Sent): CallOptions {
+export function callOptions(
+  { budget_tokens, reasoning, providerOptions }: ReplyPlan,
+  sent: RequestOptions,
+): CallOptions {
   const { kind, model, max_tokens, isNewName, always = {}, mayThink } = sent;
   const names = new Set([...Object.keys(always), ...Object.keys(providerOptions)]);
   const merged = Object.fromEntries([...names].map((name) => [name, { ...always[name], ...providerOptions[name] }]));
@@ -179,8 +188,8 @@ export function callOptions({ budget_tokens, reasoning, providerOptions }: Reply
   if (budget_tokens === undefined || max_tokens === undefined)
     return { ...think, ...(max_tokens === undefined ? {} : { maxOutputTokens: max_tokens }), providerOptions: merged };
   // A limit named by the server may be below the thinking budget; the library adds the two.
-  const budget = Math.min(budget_tokens, max_tokens - LEAST_BUDGET);
-  if (!mayThink || budget < LEAST_BUDGET) {
+  const budget = Math.min(budget_tokens, max_tokens - MIN_BUDGET);
+  if (!mayThink || budget < MIN_BUDGET) {
     const { thinking: _, ...rest } = merged["anthropic"] ?? {};
     return { maxOutputTokens: max_tokens, providerOptions: { ...merged, anthropic: rest } };
   }
@@ -197,7 +206,7 @@ export function beginsWithThought(prompt: LanguageModelV4Prompt): boolean {
 
 const NEW_NAME = /^(?:openai\/)?(?:o\d(?:-|$)|gpt-[5-9])/;
 
-function refuse({ kind, model }: AskedModel, why: string): ToolError {
+function invalidSettings({ kind, model }: AskedModel, why: string): ToolError {
   return new ToolError("InvalidArguments", `Cannot ask the ${kind} model "${model}" with these settings: ${why}`, {
     model,
     hint: "Change max_output_tokens, thinking or effort of this model (settings, or models in the configuration).",

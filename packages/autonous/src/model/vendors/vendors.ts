@@ -91,7 +91,7 @@ const MODELS: readonly ModelRow[] = [
 /** Servers that serve only their own models. */
 const MAKERS: ReadonlySet<Vendor> = new Set(MODELS.map(({ vendor }) => vendor));
 
-interface Addressed {
+interface ModelAddress {
   readonly base_url: string;
   readonly model: string;
   /** The name in `AUTONOUS_MODEL`. */
@@ -102,7 +102,7 @@ interface Addressed {
  * Server and maker for a request, by host name, path segment (of a gateway), port, and model name. The model name takes
  * precedence for the maker, because a server may serve models of others.
  */
-export function vendorsOf({ base_url, model, kind = "compatible" }: Addressed): Vendors {
+export function vendorsOf({ base_url, model, kind = "compatible" }: ModelAddress): Vendors {
   const server = serverOf(base_url);
   const maker = makerOf(model) ?? (MAKERS.has(server) ? server : (MAKER_OF_KIND[kind] ?? "other"));
   return { server, maker };

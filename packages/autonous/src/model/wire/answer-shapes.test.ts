@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { askOnce, connectTo, raw } from "../../../../../test/support/model-asking.ts";
 import { startModelServer, stream } from "../../../../../test/support/model-server.ts";
-import type { AiSdkOptions } from "../ai-sdk.ts";
+import type { AiSdkOptions } from "../ai-sdk-provider.ts";
 
 type Kind = AiSdkOptions["kind"];
 type Call = readonly [name: string, input: string];
@@ -66,7 +66,7 @@ const CHAT: readonly ChatCase[] = [
 
 for (const kind of ["compatible", "openai-chat"] as const) {
   for (const { title, events, text = "", calls = [], finish = "stop" } of CHAT) {
-    test(`${kind}: an answer with ${title} is taken as it is meant, and asked for once`, async () => {
+    test(`${kind}: an answer with ${title} is read as intended, with one request`, async () => {
       const server = await startModelServer([stream(events)]);
       const { reply, asked, error } = await askOnce(server, connectTo(server, kind));
       expect(error?.message).toBeUndefined();

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AnswerReader } from "./answer-reader.ts";
 import { argumentsText, countOf, isRecord, recordOf, recordsOf, textOf } from "../json-values.ts";
 import type { Json } from "../json-values.ts";
-import type { Received } from "./received.ts";
+import type { ReplyMeter } from "./received.ts";
 
 interface OpenBlock {
   readonly type: string;
@@ -35,13 +35,13 @@ const BLOCKS: ReadonlySet<string> = new Set(["text", "thinking", "redacted_think
 
 /** Messages of Anthropic and of servers with its format, as events or one JSON document. */
 export class AnthropicAnswer implements AnswerReader {
-  readonly #received: Received;
+  readonly #received: ReplyMeter;
   readonly #open = new Map<number, OpenBlock>();
   #hasStarted = false;
   #next = 0;
   isOver = false;
 
-  constructor(received: Received) {
+  constructor(received: ReplyMeter) {
     this.#received = received;
     received.isOpen = () => this.#open.size > 0;
   }

@@ -3,7 +3,7 @@ import type { AnswerReader } from "./answer-reader.ts";
 import { ChatCalls } from "./chat-calls.ts";
 import { countOf, isRecord, recordOf, recordsOf, textOf } from "../json-values.ts";
 import type { Json } from "../json-values.ts";
-import type { Received } from "./received.ts";
+import type { ReplyMeter } from "./received.ts";
 
 /** Fields of a delta that are read here. All others are passed on unchanged. */
 const READ: ReadonlySet<string> = new Set([
@@ -25,14 +25,14 @@ const READ: ReadonlySet<string> = new Set([
  * text and calls in separate choices.
  */
 export class ChatAnswer implements AnswerReader {
-  readonly #received: Received;
+  readonly #received: ReplyMeter;
   readonly #calls: ChatCalls;
   #head: Json = { id: "chat", created: 0, model: "" };
   /** Choices that came in pieces: a complete message after them repeats their text. */
   readonly #inPieces = new Set<number>();
   isOver = false;
 
-  constructor(received: Received) {
+  constructor(received: ReplyMeter) {
     this.#received = received;
     this.#calls = new ChatCalls(() => received.opened());
   }

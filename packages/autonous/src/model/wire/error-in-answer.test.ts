@@ -3,7 +3,7 @@ import { askOnce, connectTo, raw } from "../../../../../test/support/model-askin
 import { FORMATS, KEY } from "../../../../../test/support/model-events.ts";
 import { refuse, startModelServer, stream } from "../../../../../test/support/model-server.ts";
 import type { Answer } from "../../../../../test/support/model-server.ts";
-import type { AiSdkOptions } from "../ai-sdk.ts";
+import type { AiSdkOptions } from "../ai-sdk-provider.ts";
 
 type Kind = AiSdkOptions["kind"];
 const KINDS = Object.keys(FORMATS) as Kind[];
@@ -48,7 +48,7 @@ const IN_200: readonly ErrorCase[] = [
 
 for (const kind of KINDS) {
   for (const { title, answer, reason, asked, says } of IN_200) {
-    test(`${kind}: ${title} in place of an answer is an error at once, and means what it says`, async () => {
+    test(`${kind}: ${title} instead of an answer is an immediate error with the server's meaning`, async () => {
       const server = await startModelServer([answer]);
       const outcome = await askOnce(server, connectTo(server, kind));
       expect(outcome.error?.message).toMatch(says);
@@ -57,7 +57,7 @@ for (const kind of KINDS) {
     });
   }
 
-  test(`${kind}: an error in the middle of a stream is one, and what was spent is told`, async () => {
+  test(`${kind}: an error in the middle of a stream is reported, with the usage so far`, async () => {
     const format = FORMATS[kind];
     const begun =
       format
@@ -105,7 +105,7 @@ for (const kind of KINDS) {
   }
 }
 
-test("what a server says is shortened only after nothing secret is in it", async () => {
+test("a server's message is truncated only after redaction", async () => {
   const server = await startModelServer([refuse(400, { error: `${"x".repeat(490)} ${KEY} ${"y".repeat(100_000)}` })]);
   const { error } = await askOnce(server, connectTo(server, "compatible"));
   expect(error?.message.length).toBeLessThan(520);

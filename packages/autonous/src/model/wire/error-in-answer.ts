@@ -1,9 +1,9 @@
-import { AttemptFailed } from "../failures/failure.ts";
-import type { Failure } from "../failures/failure.ts";
+import { AttemptFailed } from "../failures/model-failure.ts";
+import type { Failure } from "../failures/model-failure.ts";
 import { readError } from "../failures/read-failure.ts";
 import type { ServerError } from "../failures/read-failure.ts";
 import { isUnreadableCall } from "../failures/refusal-words.ts";
-import { messageIn, saidBy } from "../failures/server-words.ts";
+import { messageIn, messageTexts } from "../failures/server-words.ts";
 import { countOf, isRecord, recordOf, textOf } from "../json-values.ts";
 import type { Json } from "../json-values.ts";
 
@@ -30,14 +30,14 @@ const ONCE_MORE = 2;
 /** Whether a value in an answer is an error instead of a part of the answer. */
 export function isError(value: Json, isReply: boolean): boolean {
   const { error, type, object, base_resp, response } = value;
-  if (isSaid(error) || isSaid(recordOf(response)["error"])) return true;
+  if (hasContent(error) || hasContent(recordOf(response)["error"])) return true;
   if (type === "error" || object === "error") return true;
   const code = countOf(recordOf(base_resp)["status_code"]);
   if (code !== undefined && code !== 0) return true;
-  return !isReply && SPEAKING.some((name) => isSaid(value[name]));
+  return !isReply && SPEAKING.some((name) => hasContent(value[name]));
 }
 
-function isSaid(value: unknown): boolean {
+function hasContent(value: unknown): boolean {
   if (typeof value === "string") return value.trim() !== "";
   return Array.isArray(value) ? value.length > 0 : isRecord(value) ? Object.keys(value).length > 0 : value === true;
 }
@@ -63,7 +63,7 @@ function statusesOf({ code, status, status_code, statusCode, http_code }: Json):
 /** The error that a server sent instead of an answer. */
 export function readRefusal(error: ServerError, nowMs: number): Error {
   const { status } = error;
-  if (isUnreadableCall(saidBy(error), status)) {
+  if (isUnreadableCall(messageTexts(error), status)) {
     const said = messageIn(error.body).slice(0, 1000);
     return new UnusableReply(`the server could not read its tool call (${said})`);
   }
@@ -73,7 +73,7 @@ export function readRefusal(error: ServerError, nowMs: number): Error {
   return new AttemptFailed({
     reason: "server_error",
     message: `the server said: ${message}`,
-    most_attempts: ONCE_MORE,
+    max_attempts: ONCE_MORE,
   });
 }
 
@@ -87,16 +87,16 @@ function withWords(failure: Failure, { status, body, message }: ServerError): Fa
 /** A web page of a proxy, a login, or a server that does not serve models. */
 export function pageInAnswer(page: string): Error {
   const message = `the server sent ${messageIn(page) || "a web page"}`;
-  return new AttemptFailed({ reason: "server_error", message, most_attempts: ONCE_MORE });
+  return new AttemptFailed({ reason: "server_error", message, max_attempts: ONCE_MORE });
 }
 
-const LONGEST_START = 4000;
+const MAX_START = 4000;
 
 /** JSON that is neither an answer nor an error. */
 export function unknownAnswer(text: string): Error {
   // Shortened after redaction: half of a key would not be recognised.
-  const start = textOf(text).trim().slice(0, LONGEST_START);
+  const start = textOf(text).trim().slice(0, MAX_START);
   const message =
     start === "" ? "incomplete reply: it is empty" : `the server sent something other than a reply: ${start}`;
-  return new AttemptFailed({ reason: "cut_off", message, ...(start === "" ? {} : { most_attempts: ONCE_MORE }) });
+  return new AttemptFailed({ reason: "cut_off", message, ...(start === "" ? {} : { max_attempts: ONCE_MORE }) });
 }

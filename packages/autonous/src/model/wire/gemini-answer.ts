@@ -1,15 +1,15 @@
 import type { AnswerReader } from "./answer-reader.ts";
 import { countOf, isRecord, parseJson, recordOf, recordsOf, textOf } from "../json-values.ts";
 import type { Json } from "../json-values.ts";
-import type { Received } from "./received.ts";
+import type { ReplyMeter } from "./received.ts";
 
 /** Gemini's answers: chunks of a stream, a list of them, or one. */
 export class GeminiAnswer implements AnswerReader {
-  readonly #received: Received;
+  readonly #received: ReplyMeter;
   isOver = false;
   readonly endsWithBody = true;
 
-  constructor(received: Received) {
+  constructor(received: ReplyMeter) {
     this.#received = received;
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { EnvironmentProxy } from "@autonous/runtime/internal";
-import { AttemptFailed } from "../failures/failure.ts";
+import { AttemptFailed } from "../failures/model-failure.ts";
 import { post } from "./http-post.ts";
 import type { Post } from "./http-post.ts";
 import { readRefusal, UnusableReply } from "./error-in-answer.ts";
@@ -25,9 +25,9 @@ const QUIET_MS = 2000;
 /** How long to wait for the end of a complete body, so that its connection can be reused. */
 const DRAIN_MS = 100;
 /** Larger than any reply, to limit memory. */
-const LARGEST_REPLY_BYTES = 64 * 1024 * 1024;
-const LARGEST_ERROR_BYTES = 256 * 1024;
-const MOST_REDIRECTS = 3;
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR_BYTES = 256 * 1024;
+const MAX_REDIRECTS = 3;
 /** Redirects that keep method and body. */
 const FOLLOWED: ReadonlySet<number> = new Set([307, 308]);
 
@@ -106,7 +106,7 @@ async function follow(url: URL, request: Post, redirects = 0): Promise<IncomingM
   const { location = "" } = answer.headers;
   const target = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
   const isOurs = target?.origin === url.origin;
-  if (target !== undefined && isOurs && FOLLOWED.has(status) && redirects < MOST_REDIRECTS)
+  if (target !== undefined && isOurs && FOLLOWED.has(status) && redirects < MAX_REDIRECTS)
     return await follow(target, request, redirects + 1);
   const where = target === undefined || isOurs ? "" : ` to ${target.origin}, where the key is not sent`;
   const message = `${status}: ${url.origin} redirects${where}`;
@@ -128,7 +128,7 @@ async function asResponse(answer: IncomingMessage, line: Line): Promise<Response
     const body = asStream(new AnswerBody(answer, line), line);
     return { ok: true, status, statusText: statusMessage, headers, body } as unknown as Response;
   }
-  const body = await readErrorBody(new AnswerBody(answer, line, LARGEST_ERROR_BYTES));
+  const body = await readErrorBody(new AnswerBody(answer, line, MAX_ERROR_BYTES));
   const error = { status, words: "", message: statusMessage, body, headers: Object.fromEntries(headers) };
   throw readRefusal(error, line.clock());
 }
@@ -176,7 +176,7 @@ class AnswerBody implements Body {
   #pending: Promise<IteratorResult<Buffer>> | undefined;
   #bytes = 0;
 
-  constructor(answer: IncomingMessage, line: Line, largest = LARGEST_REPLY_BYTES) {
+  constructor(answer: IncomingMessage, line: Line, largest = MAX_REPLY_BYTES) {
     this.#answer = answer;
     this.#line = line;
     this.#largest = largest;

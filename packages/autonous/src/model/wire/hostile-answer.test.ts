@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { createAiSdkProvider } from "../ai-sdk.ts";
+import { createAiSdkProvider } from "../ai-sdk-provider.ts";
 import type { ModelRequest } from "../provider.ts";
 
 const KEY = "a-key-of-no-known-shape-0123456789-abcdefghij";
@@ -31,7 +31,7 @@ function events(...values: readonly unknown[]): string {
   return [...values.map((each) => JSON.stringify(each)), "[DONE]"].map((each) => `data: ${each}\n\n`).join("");
 }
 
-test("no part of the key is shown, wherever in a server's words it stands", async () => {
+test("no part of the key is shown, wherever it appears in a server's message", async () => {
   for (let before = 0; before < 520; before += 13) {
     const pad = "x".repeat(before);
     const told = [

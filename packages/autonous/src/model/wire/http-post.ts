@@ -1,7 +1,7 @@
 import { Agent, request as requestPlainly } from "node:http";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { EnvironmentProxy } from "@autonous/runtime/internal";
-import { AttemptFailed } from "../failures/failure.ts";
+import { AttemptFailed } from "../failures/model-failure.ts";
 
 export interface Post {
   readonly headers: Readonly<Record<string, string>>;
@@ -53,19 +53,19 @@ function withProxy(error: unknown, { host }: URL, { shown, variable }: Environme
   const named = `the proxy ${shown} (${variable})`;
   if (answer !== undefined) {
     const said = `${named} does not connect to ${host}: ${answer.replace(/^HTTP\/\S+ /, "")}`;
-    return new AttemptFailed({ reason: "proxy", message: said, most_attempts: 1 });
+    return new AttemptFailed({ reason: "proxy", message: said, max_attempts: 1 });
   }
   return new AttemptFailed({ reason: "proxy", message: `the connection to ${host} through ${named} failed (${code})` });
 }
 
 class StaleConnection extends Error {}
 
-interface Sent {
+interface SentRequest {
   readonly bytes: Buffer;
   readonly signal: AbortSignal;
 }
 
-async function send(url: URL, options: RequestOptions, { bytes, signal }: Sent): Promise<IncomingMessage> {
+async function send(url: URL, options: RequestOptions, { bytes, signal }: SentRequest): Promise<IncomingMessage> {
   const request = url.protocol === "https:" ? (await import("node:https")).request : requestPlainly;
   signal.throwIfAborted();
   return await new Promise((done, fail) => {

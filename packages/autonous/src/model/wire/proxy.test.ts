@@ -10,7 +10,7 @@ import { makeCertificate } from "../../../../../test/support/certificate.ts";
 import { FORMATS, KEY } from "../../../../../test/support/model-events.ts";
 import { startModelServer, stream } from "../../../../../test/support/model-server.ts";
 import { createProvider } from "../choose.ts";
-import { failureReason } from "../failures/failure.ts";
+import { failureReason } from "../failures/model-failure.ts";
 import type { ModelReply } from "../provider.ts";
 
 const HELLO = stream(FORMATS["compatible"]?.answer("Hello.") ?? []);
@@ -22,7 +22,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-interface Passed {
+interface ProxiedRequest {
   readonly method: string;
   readonly target: string;
   readonly authorization: string | undefined;
@@ -30,8 +30,11 @@ interface Passed {
 }
 
 /** A proxy that forwards everything to one local port, whatever host is requested. */
-async function startProxy(port: number, { needs = "" } = {}): Promise<{ url: string; passed: readonly Passed[] }> {
-  const passed: Passed[] = [];
+async function startProxy(
+  port: number,
+  { needs = "" } = {},
+): Promise<{ url: string; passed: readonly ProxiedRequest[] }> {
+  const passed: ProxiedRequest[] = [];
   const remember = (request: IncomingMessage): boolean => {
     const { method = "", url = "", headers } = request;
     const authorization = headers["proxy-authorization"];

@@ -3,7 +3,7 @@ import { askOnce, connectTo, raw } from "../../../../../test/support/model-askin
 import { FORMATS } from "../../../../../test/support/model-events.ts";
 import { startModelServer } from "../../../../../test/support/model-server.ts";
 import type { Answer } from "../../../../../test/support/model-server.ts";
-import type { AiSdkOptions } from "../ai-sdk.ts";
+import type { AiSdkOptions } from "../ai-sdk-provider.ts";
 
 type Kind = AiSdkOptions["kind"];
 const KINDS = Object.keys(FORMATS) as Kind[];

@@ -1,4 +1,4 @@
-import { AttemptFailed } from "../failures/failure.ts";
+import { AttemptFailed } from "../failures/model-failure.ts";
 import type { AnswerReader } from "./answer-reader.ts";
 import { AnthropicAnswer } from "./anthropic-answer.ts";
 import { ChatAnswer } from "./chat-answer.ts";
@@ -6,7 +6,7 @@ import { errorInAnswer, isError, pageInAnswer, unknownAnswer } from "./error-in-
 import { GeminiAnswer } from "./gemini-answer.ts";
 import { isRecord, parseJson } from "../json-values.ts";
 import type { Json } from "../json-values.ts";
-import type { EndKind, Received } from "./received.ts";
+import type { EndKind, ReplyMeter } from "./received.ts";
 import { ResponsesAnswer } from "./responses-answer.ts";
 import { EventParser } from "./server-sent-events.ts";
 import type { ServerEvent } from "./server-sent-events.ts";
@@ -17,7 +17,7 @@ const READERS = {
   responses: ResponsesAnswer,
   messages: AnthropicAnswer,
   gemini: GeminiAnswer,
-} as const satisfies Record<string, new (received: Received) => AnswerReader>;
+} as const satisfies Record<string, new (received: ReplyMeter) => AnswerReader>;
 export type WireName = keyof typeof READERS;
 
 /** The body of an answer, piece by piece. `quiet`: nothing arrived within the given time. */
@@ -28,7 +28,7 @@ export interface Body {
 }
 
 export interface ReadOptions {
-  readonly received: Received;
+  readonly received: ReplyMeter;
   /** How long to wait for more once the answer is complete. */
   readonly quiet_ms: number;
   /** Accept an answer that ended normally but without an end mark. */
@@ -36,7 +36,7 @@ export interface ReadOptions {
   readonly clock: () => number;
 }
 
-const LONGEST_STRAY = 500;
+const MAX_STRAY = 500;
 const DONE = /^\s*\[?DONE\]?\s*$/;
 
 /**
@@ -118,7 +118,7 @@ class Answer {
       this.#shape = /^[[{]/.test(begun) ? "json" : begun.startsWith("<") ? "page" : "events";
       if (this.#shape !== "events") this.#text.push(begun);
       else {
-        this.#stray = begun.slice(0, LONGEST_STRAY);
+        this.#stray = begun.slice(0, MAX_STRAY);
         yield* this.#takeEvents(this.#parser.push(begun));
       }
       return;
@@ -145,8 +145,8 @@ class Answer {
     if (event === "error") throw errorInAnswer(value ?? data, this.#options.clock());
     if (isRecord(value)) yield* this.#takeValue(value);
     else if (Array.isArray(value)) for (const each of value.filter(isRecord)) yield* this.#takeValue(each);
-    else if (/^\s*[[{]/.test(data)) throw brokenOff("a piece of it is not valid JSON");
-    else this.#stray = data.trim().slice(0, LONGEST_STRAY);
+    else if (/^\s*[[{]/.test(data)) throw incompleteReply("a piece of it is not valid JSON");
+    else this.#stray = data.trim().slice(0, MAX_STRAY);
   }
 
   *#takeValue(value: Json): Generator<Json> {
@@ -202,18 +202,18 @@ class Answer {
       throw new AttemptFailed({ reason: "content_filter", message: `the reply was stopped (${why})` });
     }
     if (received.refusal.trim() !== "" || meaning === "refused") return;
-    if (meaning === "broken") throw brokenOff(`it ended with "${why}"`);
+    if (meaning === "broken") throw incompleteReply(`it ended with "${why}"`);
     if (finish !== undefined && (meaning !== "unknown" || received.hasContent)) return;
     if (end === "over" && received.hasContent) return;
     if (end === "torn") throw torn;
     const said = this.#stray === "" ? "" : `; the server said: ${this.#stray}`;
     const how = finish === undefined ? "it broke off" : `it ended with "${why}"`;
-    if (end === "over" || !received.hasContent || received.isOpen()) throw brokenOff(`${how}${said}`);
+    if (end === "over" || !received.hasContent || received.isOpen()) throw incompleteReply(`${how}${said}`);
     if (!takesUnfinished && this.#reader.endsWithBody !== true)
-      throw brokenOff(`it ended without a finish reason${said}`, { unfinished: true });
+      throw incompleteReply(`it ended without a finish reason${said}`, { unfinished: true });
   }
 }
 
-function brokenOff(why: string, more: { readonly unfinished?: true } = {}): AttemptFailed {
+function incompleteReply(why: string, more: { readonly unfinished?: true } = {}): AttemptFailed {
   return new AttemptFailed({ reason: "cut_off", message: `incomplete reply: ${why}`, ...more });
 }

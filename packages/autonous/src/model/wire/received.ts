@@ -1,16 +1,16 @@
 import type { ModelUsage, SpentUsage } from "../provider.ts";
 
 /** Longer replies are not used: no model writes that much on purpose. */
-export const MOST_CHARACTERS = 1024 * 1024;
+export const MAX_CHARACTERS = 1024 * 1024;
 /** Limit for reasoning, which is longer and mostly discarded. */
-const MOST_THOUGHT = 4 * MOST_CHARACTERS;
+const MAX_THINKING = 4 * MAX_CHARACTERS;
 /** Far more than the calls accepted per reply. */
-const MOST_BLOCKS = 2000;
+const MAX_BLOCKS = 2000;
 /** Estimate for attempts without reported usage. The request is counted with all its JSON. */
 const BYTES_PER_TOKEN = 4;
 
 /** Limit before redaction; shown shorter afterwards. */
-const LONGEST_FINISH = 1000;
+const MAX_FINISH = 1000;
 
 type UsagePart = { readonly [K in keyof ModelUsage]?: number | undefined };
 
@@ -18,7 +18,7 @@ type UsagePart = { readonly [K in keyof ModelUsage]?: number | undefined };
 export type EndKind = "over" | "ended" | "torn";
 
 /** Facts about one answer while it arrives: its size, its end, its usage. */
-export class Received {
+export class ReplyMeter {
   /** Part of a reply arrived: from here on it is billed. */
   hasBegun = false;
   /** Characters of usable content: text and calls. */
@@ -63,7 +63,7 @@ export class Received {
   }
 
   get isTooLong(): boolean {
-    return this.#characters > MOST_CHARACTERS || this.#thought > MOST_THOUGHT || this.#blocks > MOST_BLOCKS;
+    return this.#characters > MAX_CHARACTERS || this.#thought > MAX_THINKING || this.#blocks > MAX_BLOCKS;
   }
 
   get finish(): string | undefined {
@@ -73,7 +73,7 @@ export class Received {
   /** Of several finish reasons, the more specific one than "stop" wins. Empty ones are ignored. */
   finished(finish: unknown): void {
     if (typeof finish !== "string" || finish.trim() === "" || finish === "null") return;
-    if (this.#finish === undefined || meaningOf(finish) !== "stop") this.#finish = finish.slice(0, LONGEST_FINISH);
+    if (this.#finish === undefined || meaningOf(finish) !== "stop") this.#finish = finish.slice(0, MAX_FINISH);
   }
 
   get meaning(): FinishMeaning {

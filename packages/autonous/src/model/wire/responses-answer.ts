@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AnswerReader } from "./answer-reader.ts";
 import { argumentsText, countOf, isRecord, recordOf, recordsOf, textOf } from "../json-values.ts";
 import type { Json } from "../json-values.ts";
-import type { Received } from "./received.ts";
+import type { ReplyMeter } from "./received.ts";
 
 interface Item {
   readonly type: string;
@@ -30,12 +30,12 @@ const REASONING = /^response\.reasoning_summary_(?:part\.added|part\.done|text\.
 
 /** OpenAI's responses, as events or one JSON document. Calls are passed on when complete. */
 export class ResponsesAnswer implements AnswerReader {
-  readonly #received: Received;
+  readonly #received: ReplyMeter;
   readonly #items = new Map<number, Item>();
   #hasStarted = false;
   isOver = false;
 
-  constructor(received: Received) {
+  constructor(received: ReplyMeter) {
     this.#received = received;
     received.isOpen = () => [...this.#items.values()].some(({ isDone }) => !isDone);
   }

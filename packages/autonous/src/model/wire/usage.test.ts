@@ -46,7 +46,7 @@ const CASES = [
 ] as const;
 
 for (const { kind, title, events, usage } of CASES) {
-  test(`${kind}: ${title} is read as what was billed`, async () => {
+  test(`${kind}: ${title} is read as billed usage`, async () => {
     const server = await startModelServer([stream(events)]);
     const { reply } = await askOnce(server, connectTo(server, kind));
     expect(reply?.text).toBe("Hi");

@@ -28,13 +28,13 @@ const BETWEEN = /[\s,;]+/y;
 const FENCE = /(?:`{3,}|~{3,})[\w-]{0,20}/y;
 const OPENER =
   /<[|｜](?:tool[_▁]calls?[_▁](?:section[_▁])?(?:begin|start)|plugin|tool_calls?|python_tag)[|｜]?>|<(?:tool_calls?|function_calls?)>/iy;
-const MOST = 1000;
+const MAX_CALLS = 1000;
 
 /** Consecutive calls at this position; undefined if none. */
 export function readBodies(reader: TextReader, options: BodyOptions): Body | undefined {
   const calls: WrittenCall[] = [];
   let form: string | undefined;
-  while (calls.length < MOST) {
+  while (calls.length < MAX_CALLS) {
     const before = reader.at;
     skipBetween(reader, options);
     const body = reader.isAtEnd ? undefined : readBody(reader, options);
@@ -50,10 +50,10 @@ export function readBodies(reader: TextReader, options: BodyOptions): Body | und
 }
 
 /** A fence and a few nested tags may precede a call. */
-const MOST_BETWEEN = 8;
+const MAX_GAP = 8;
 
 function skipBetween(reader: TextReader, { isMarked }: BodyOptions): void {
-  for (let times = 0; times < MOST_BETWEEN; times++) {
+  for (let times = 0; times < MAX_GAP; times++) {
     const taken = reader.take(BETWEEN) ?? reader.take(FENCE) ?? (isMarked ? reader.take(OPENER) : undefined);
     if (taken === undefined) return;
   }

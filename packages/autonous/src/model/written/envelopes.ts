@@ -23,11 +23,11 @@ export interface Envelope extends Partial<Body> {
   readonly isLast: boolean;
 }
 
-type Found = Omit<Envelope, "isFirst" | "isLast">;
+type EnvelopeMatch = Omit<Envelope, "isFirst" | "isLast">;
 
 /** All call markup outside code, in order. Linear time. */
 export function findEnvelopes(text: string, options: Omit<BodyOptions, "isMarked">): readonly Envelope[] {
-  const found: Found[] = [];
+  const found: EnvelopeMatch[] = [];
   const reader = new TextReader(text);
   const code = new CodeSpans(text);
   let span = code.nextFrom(0);
@@ -63,11 +63,11 @@ function isMentioned(text: string, { start, end }: Marker): boolean {
 }
 
 const INDENTATION = /^(?: {4,}|[ \t]*\t[ \t]*)/;
-const LONGEST_INDENTATION = 100;
+const MAX_INDENTATION = 100;
 
 /** Markdown's indented code: after an empty line. Not at the start of a reply. */
 function isIndentedCode(text: string, start: number): boolean {
-  const line = text.slice(Math.max(0, start - LONGEST_INDENTATION), start);
+  const line = text.slice(Math.max(0, start - MAX_INDENTATION), start);
   const at = line.lastIndexOf("\n");
   if (at === -1 || INDENTATION.exec(line.slice(at + 1))?.[0].length !== line.length - at - 1) return false;
   const before = line.slice(0, at);
@@ -75,7 +75,11 @@ function isIndentedCode(text: string, start: number): boolean {
   return previous.trim() === "" || INDENTATION.test(previous);
 }
 
-function readEnvelope(reader: TextReader, marker: Marker, options: Omit<BodyOptions, "isMarked">): Found | undefined {
+function readEnvelope(
+  reader: TextReader,
+  marker: Marker,
+  options: Omit<BodyOptions, "isMarked">,
+): EnvelopeMatch | undefined {
   const { certainty, form = "hermes" } = marker;
   reader.at = marker.end;
   try {
@@ -95,7 +99,10 @@ function readEnvelope(reader: TextReader, marker: Marker, options: Omit<BodyOpti
   }
 }
 
-function brokenPlaces(reader: TextReader, { start, end }: Marker): Pick<Found, "start" | "closed_from" | "end"> {
+function brokenPlaces(
+  reader: TextReader,
+  { start, end }: Marker,
+): Pick<EnvelopeMatch, "start" | "closed_from" | "end"> {
   const closed_from = Math.max(reader.at, end);
   return { start, closed_from, end: endOfBroken(reader) };
 }
@@ -139,7 +146,7 @@ function readToolTag(reader: TextReader, name: string, { propertiesOf }: BodyOpt
   return { form: "tool tag", calls: [{ name, input, repaired }] };
 }
 
-function withPlaces(text: string, found: readonly Found[]): readonly Envelope[] {
+function withPlaces(text: string, found: readonly EnvelopeMatch[]): readonly Envelope[] {
   const firsts: boolean[] = [];
   for (const [index, { start }] of found.entries()) {
     const before = found[index - 1];

@@ -54,7 +54,7 @@ for (const text of KEPT) {
 const UNCLOSED = ["<think>I should", "<think>", "  <thinking>\nlong", "[THINK]Hm", "<|channel|>analysis<|message|>Hm", "<think>a</think><think>b"] as const;
 
 for (const text of UNCLOSED) {
-  test(`${JSON.stringify(text)} says nothing`, () => {
+  test(`${JSON.stringify(text)} contains no answer`, () => {
     expect(withoutThinking(text)).toMatchObject({ text: "", unclosed: expect.anything() as string });
   });
 }

@@ -1,7 +1,7 @@
 import { CodeSpans } from "./code-spans.ts";
 
 /** A model's text without the leading thinking. */
-export interface Spoken {
+export interface SpokenText {
   readonly text: string;
   /** The thinking has no end, so the answer is empty: this is the thinking. */
   readonly unclosed?: string;
@@ -15,7 +15,7 @@ const MARKS = [
   ["<|begin_of_thought|>", "<|end_of_thought|>"], ["<|channel>thought", "<channel|>"], ["<|START_THINKING|>", "<|END_THINKING|>"],
 ] as const;
 /** Some models think in several blocks. */
-const MOST_BLOCKS = 20;
+const MAX_BLOCKS = 20;
 /** End tokens of a reply in various formats. */
 const END =
   /(?:<\|(?:im_end|eot_id|eom_id|end|return|endoftext|end_of_text|end_of_turn|END_RESPONSE)\|>|<｜end▁of▁sentence｜>|<end_of_turn>|<\/s>)$/;
@@ -25,11 +25,11 @@ const END =
  * an answer may mention such marks. `isJson`: the answer is a JSON object, and marks inside it are data. Never throws;
  * linear time.
  */
-export function withoutThinking(said: string, { isJson = false }: { readonly isJson?: boolean } = {}): Spoken {
+export function withoutThinking(said: string, { isJson = false }: { readonly isJson?: boolean } = {}): SpokenText {
   const harmony = harmonyAnswer(said);
   if (harmony !== undefined) return harmony;
   let text = said.trimStart();
-  for (let blocks = 0; blocks < MOST_BLOCKS; blocks++) {
+  for (let blocks = 0; blocks < MAX_BLOCKS; blocks++) {
     const mark = MARKS.find(([open]) => text.startsWith(open));
     if (mark === undefined) break;
     const inner = text.slice(mark[0].length);
@@ -85,7 +85,7 @@ const BARE = /^(?:analysis|assistantanalysis)(?=[A-Z])/;
 const BARE_FINAL = "assistantfinal";
 
 /** gpt-oss: `<|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…`. */
-function harmonyAnswer(said: string): Spoken | undefined {
+function harmonyAnswer(said: string): SpokenText | undefined {
   if (BARE.test(said)) {
     const at = said.indexOf(BARE_FINAL);
     return at === -1 ? undefined : { text: withoutEnds(said.slice(at + BARE_FINAL.length).trim()) };
@@ -103,7 +103,7 @@ function harmonyAnswer(said: string): Spoken | undefined {
 
 function withoutEnds(said: string): string {
   let text = said.trimEnd();
-  for (let times = 0; times < MOST_BLOCKS; times++) {
+  for (let times = 0; times < MAX_BLOCKS; times++) {
     const end = END.exec(text.slice(-40))?.[0];
     if (end === undefined) break;
     text = text.slice(0, -end.length).trimEnd();

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { TEXT_CALLS } from "../../../../../tools/fake-model/quirks/text-calls.ts";
 import { readWrittenCalls } from "./written-calls.ts";
-import type { Written } from "./written-calls.ts";
+import type { WrittenReply } from "./written-calls.ts";
 
 const path = { type: "string" };
 const TOOLS = [
@@ -28,10 +28,10 @@ const TOOLS = [
   },
 ];
 
-const read = (text: string, more: object = {}): Written | undefined =>
+const read = (text: string, more: object = {}): WrittenReply | undefined =>
   readWrittenCalls(text, { tools: TOOLS, isQuoted: () => false, ...more });
 
-const inShort = (written: Written | undefined): unknown =>
+const inShort = (written: WrittenReply | undefined): unknown =>
   written?.kind === "calls"
     ? written.calls.map(({ name, input }) => [name, JSON.parse(input) as unknown])
     : written?.kind;
@@ -186,7 +186,7 @@ const ARGUMENTS = [
 ];
 
 for (const [quirk, { about, form }] of Object.entries(TEXT_CALLS)) {
-  test(`what the fake model writes as ${quirk} (${about}) is read as the calls it is`, () => {
+  test(`calls that the fake model writes as ${quirk} (${about}) are read`, () => {
     const calls = ARGUMENTS.map((args, index) => ({
       id: `${index}`,
       name: "write",
@@ -290,13 +290,13 @@ test("one call that is broken among others is a call with broken arguments", () 
   expect(written).toMatchObject({ kind: "calls", calls: [{ name: "read" }, { name: "ls", input: broken }] });
 });
 
-test("what the model has read is a quotation and not a call", () => {
+test("text that the model has read is a quotation and not a call", () => {
   const text = `The file says:\n${tag("tool_call", JSON_A)}`;
   expect(read(text, { isQuoted: (markup: string) => markup.includes(JSON_A) })).toBeUndefined();
   expect(read(JSON_A, { isQuoted: (markup: string) => markup.includes(JSON_A) })).toBeUndefined();
 });
 
-test("where the provider says that it is a call, it may stand behind many words", () => {
+test("if the provider announces a call, it may follow a long text", () => {
   const text = `${"I have looked at everything that there is to look at. ".repeat(8)}\n${F}json\n${JSON_A}\n${F}`;
   expect(inShort(read(text, { isMeant: true }))).toEqual([A]);
 });

@@ -1,5 +1,5 @@
 import { readCallArguments } from "../calls/call-arguments.ts";
-import { meantTool } from "../calls/called-name.ts";
+import { resolveToolName } from "../calls/called-name.ts";
 import { fitArguments } from "../calls/fit-arguments.ts";
 import { readBodies } from "./call-bodies.ts";
 import type { BodyOptions } from "./call-bodies.ts";
@@ -26,7 +26,7 @@ export interface WrittenOptions {
 }
 
 /** Calls found in a text without native function calls. */
-export type Written =
+export type WrittenReply =
   /** `form`: the format of the calls. `prose`: the text around them. */
   | { readonly kind: "calls"; readonly calls: readonly WrittenCall[]; readonly form: string; readonly prose: string }
   /** An attempted call that cannot be parsed: `problem` is a clause. */
@@ -38,7 +38,7 @@ export type Written =
  * count if they end it; JSON and Python count if the text contains nothing else. All must name an offered tool. Never
  * throws; linear time.
  */
-export function readWrittenCalls(text: string, options: WrittenOptions): Written | undefined {
+export function readWrittenCalls(text: string, options: WrittenOptions): WrittenReply | undefined {
   const body = bodyOptions(options);
   const envelopes = withoutQuoted(text, findEnvelopes(text, body), options);
   const isCall = (each: Envelope): boolean =>
@@ -64,10 +64,10 @@ export function readWrittenCalls(text: string, options: WrittenOptions): Written
 }
 
 /** With more calls, names are not checked one by one: the reply is rejected anyway. */
-const MOST_LOOKED_UP = 300;
+const MAX_LOOKUPS = 300;
 
 function withoutQuoted(text: string, all: readonly Envelope[], { isQuoted }: WrittenOptions): readonly Envelope[] {
-  if (all.length <= MOST_LOOKED_UP) {
+  if (all.length <= MAX_LOOKUPS) {
     return all.filter(({ start, closed_from, calls = [] }) => !isQuoted(text.slice(start, closed_from), calls));
   }
   return isQuoted(text.slice(all[0]?.start, all.at(-1)?.closed_from), []) ? [] : all;
@@ -92,12 +92,12 @@ function bodyOptions({ tools }: WrittenOptions): Omit<BodyOptions, "isMarked"> {
 }
 
 function findTool(written: string, tools: readonly WrittenTool[]): WrittenTool | undefined {
-  const { name } = meantTool(written, tools);
+  const { name } = resolveToolName(written, tools);
   return tools.find((tool) => tool.name === name || tool.aliases?.includes(name) === true);
 }
 
-const LOOKED_AT = 2000;
-const LONGEST_EMPTY = 40;
+const WINDOW_CHARACTERS = 2000;
+const MAX_EMPTY = 40;
 
 /** The offered tool named in broken markup. */
 function namedIn(
@@ -105,7 +105,7 @@ function namedIn(
   { start, end }: Pick<Envelope, "start" | "end">,
   { tools }: WrittenOptions,
 ): string | undefined {
-  const words = new Set(text.slice(start, Math.min(end, start + LOOKED_AT)).match(/[\w-]+/g));
+  const words = new Set(text.slice(start, Math.min(end, start + WINDOW_CHARACTERS)).match(/[\w-]+/g));
   return tools.find(({ name }) => words.has(name))?.name;
 }
 
@@ -114,7 +114,7 @@ function brokenCall(text: string, envelope: Envelope, options: WrittenOptions): 
   const name = namedIn(text, envelope, options);
   const input = text.slice(envelope.start, envelope.end);
   // An opening tag instead of the closing one.
-  const isEmpty = name === undefined && input.length < LONGEST_EMPTY;
+  const isEmpty = name === undefined && input.length < MAX_EMPTY;
   return isEmpty ? [] : [{ name: name ?? "unknown", input, repaired: [] }];
 }
 
@@ -138,7 +138,7 @@ function proseAround(text: string, envelopes: readonly Envelope[]): string {
 }
 
 /** A sentence or two before the calls. */
-const LONGEST_LEAD = 300;
+const MAX_LEAD = 300;
 const AN_EXAMPLE =
   /\b(?:examples?|e\.g|for instance|such as|looks? like|like this|format|syntax|schema|sample|would|you (?:can|could|may|might)|how (?:to|you))\b|例如|示例|例子|格式/i;
 /** The text tells a reader what to do with the code that follows. */
@@ -149,11 +149,11 @@ const PYTHON = /^\s*(?:print\()?[A-Za-z_][\w.]{0,100}\(/;
 const AFTER = /[\s`~]*/y;
 
 /** A reply that contains only calls, except for a short sentence before them. */
-function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, "isMarked">): Written | undefined {
+function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, "isMarked">): WrittenReply | undefined {
   const start = PYTHON.test(text) ? 0 : BEGINNING.exec(text)?.index;
   if (start === undefined) return undefined;
   const lead = text.slice(0, start).trim();
-  if (options.isMeant !== true && (lead.length > LONGEST_LEAD || AN_EXAMPLE.test(lead) || FOR_READER.test(lead)))
+  if (options.isMeant !== true && (lead.length > MAX_LEAD || AN_EXAMPLE.test(lead) || FOR_READER.test(lead)))
     return undefined;
   if (options.isQuoted(text.slice(start), [])) return undefined;
   const fenced = markedInFence(text.slice(start).trim(), options, body);
@@ -170,7 +170,7 @@ function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, 
       : undefined;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return looksLikeCall(text.slice(start, start + LOOKED_AT), options)
+    return looksLikeCall(text.slice(start, start + WINDOW_CHARACTERS), options)
       ? { kind: "attempt", form: "json", problem: error.message }
       : undefined;
   }
@@ -183,7 +183,7 @@ function markedInFence(
   text: string,
   options: WrittenOptions,
   body: Omit<BodyOptions, "isMarked">,
-): Extract<Written, { kind: "calls" }> | undefined {
+): Extract<WrittenReply, { kind: "calls" }> | undefined {
   const [open = "", mark = ""] = FENCED.exec(text) ?? [];
   if (open === "" || !text.endsWith(`\n${mark}`)) return undefined;
   const inner = text.slice(open.length, -mark.length);
@@ -201,7 +201,7 @@ function fitsTool({ name, input }: WrittenCall, { tools }: WrittenOptions): bool
   const tool = findTool(name, tools);
   const read = readCallArguments(input);
   if (tool === undefined || "problem" in read) return false;
-  if (meantTool(name, tools).name !== tool.name) return true; // an alias has different arguments
+  if (resolveToolName(name, tools).name !== tool.name) return true; // an alias has different arguments
   const { properties, required } = tool.args_schema;
   const known = new Set(Object.keys(Object(properties)));
   const given = Object.keys(fitArguments(read.arguments, tool.args_schema).arguments);

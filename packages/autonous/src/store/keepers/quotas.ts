@@ -5,7 +5,7 @@ import type { Database, Queries } from "../sqlite/database.ts";
 /** Usage within this span is summed in one row, and leaves a window together. */
 const SPAN_MS = 10_000;
 /** Longer than any window, so older rows are not needed. */
-const KEPT_MS = 367 * 86_400_000;
+const RETENTION_MS = 367 * 86_400_000;
 
 const ADD = `insert into quota_use (per, holder, since, calls, executions, tokens, bytes_written)
   values (?, ?, ?, ?, ?, ?, ?)
@@ -47,6 +47,6 @@ export async function charge(queries: Queries, { holder, counts, now }: Charge):
   ] as const) {
     if (id === undefined) continue;
     await queries.run(ADD, [per, id, since, ...values]);
-    await queries.run(FORGET, [per, id, now - KEPT_MS]);
+    await queries.run(FORGET, [per, id, now - RETENTION_MS]);
   }
 }

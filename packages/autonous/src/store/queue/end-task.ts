@@ -21,7 +21,7 @@ const ENDS = {
   cancelled: { by: ["cancelled"],          type: "task.cancelled" },
 } as const;
 
-export interface Ending {
+export interface TaskEnding {
   readonly outcome: keyof typeof ENDS;
   readonly error: string | null;
   readonly reply?: string | undefined;
@@ -43,7 +43,7 @@ export async function moveTask(queries: Queries, task: Task, to: TaskState): Pro
 }
 
 /** Ends a task for good: stores its reply, its last event and its messages together. */
-export async function endTask(queries: Queries, task: Task, ending: Ending): Promise<void> {
+export async function endTask(queries: Queries, task: Task, ending: TaskEnding): Promise<void> {
   const { outcome, error, reply, token = 0, details, now } = ending;
   const { by, type } = ENDS[outcome];
   let { state } = task;
@@ -68,7 +68,7 @@ interface Retry {
 }
 
 /** The task stays at the head of its lane, so the order is kept. */
-export async function putBack(queries: Queries, task: Task, { error, retry_at, now }: Retry): Promise<void> {
+export async function requeueTask(queries: Queries, task: Task, { error, retry_at, now }: Retry): Promise<void> {
   requireMove(task, "queued");
   const payload = { attempts: task.attempts, error, retry_at: new Date(retry_at).toISOString() };
   await appendTaskEvent(queries, task, { type: "task.retry_scheduled", payload, now });

@@ -1,5 +1,19 @@
 import type { Database, Queries } from "../sqlite/database.ts";
-import type { History, HistoryRow, Task } from "../store.ts";
+import type { Task } from "../store.ts";
+
+export interface HistoryRow {
+  readonly task_id: string;
+  readonly role: "user" | "assistant";
+  readonly text: string;
+  readonly created_at: number;
+}
+
+export interface History {
+  /** The last `limit` messages of the conversation before this task, oldest first. */
+  before(task_id: string, limit: number): Promise<readonly HistoryRow[]>;
+  /** Tasks queued in the lane from now on do not get earlier messages. The same `external_id` counts once. */
+  startFresh(start: { readonly lane: string; readonly external_id: string; readonly by: string }): Promise<void>;
+}
 
 const INSERT = "insert into history (lane, task_id, role, text, created_at) values (?, ?, ?, ?, ?)";
 /** Every ended task has messages unless it is pruned, and then so are those before it. */

@@ -1,8 +1,8 @@
 import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import { appendEvents, appendTaskEvent } from "../record/append-events.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
-import { endTask, moveTask, putBack, requireMove } from "./end-task.ts";
-import { expireOverdue } from "./approvals.ts";
+import { endTask, moveTask, requeueTask, requireMove } from "./end-task.ts";
+import { expireOverdue } from "./approval-table.ts";
 import { NEWEST_OF, setNewest } from "./lane-chain.ts";
 import {
   beat,
@@ -17,12 +17,12 @@ import {
   firstReady,
   leaseLane,
 } from "./lanes.ts";
-import type { Finish, Inbox, Ingested, Lease, Message, Task, LeaseKey } from "../store.ts";
+import type { Finish, Inbox, IngestResult, Lease, Message, Task, LeaseKey } from "../store.ts";
 import type { WorkingState } from "./task-states.ts";
 import { endStopped, stoppedReply } from "./stop-task.ts";
 import { dueAt, findTask, headOf } from "./find-task.ts";
 import { KNOWN } from "./revisions.ts";
-import { parkTask, waitsForAnswer } from "./waiting.ts";
+import { parkTask, waitsForAnswer } from "./parked-tasks.ts";
 
 const INSERT = `insert into inbox
   (task_id, run_id, trace_id, source, external_id, lane, "user", text, skill, origin, files, undoes, state, run_at, created_at, previous)
@@ -53,7 +53,7 @@ export function createInbox(database: Database, clock: () => number): Inbox {
   };
 }
 
-async function ingest(queries: Queries, message: Message, now: number): Promise<Ingested> {
+async function ingest(queries: Queries, message: Message, now: number): Promise<IngestResult> {
   const { source, external_id = null, lane, text, user = null, skill = null } = message;
   const { origin = null, files = null, undoes, run_at = now } = message;
   if (external_id !== null) {
@@ -130,7 +130,7 @@ async function finish(
   } else if (end.outcome === "parked") {
     await parkTask(queries, task, now);
   } else if (end.outcome === "retry") {
-    await putBack(queries, task, { error: end.error, retry_at: end.retry_at, now });
+    await requeueTask(queries, task, { error: end.error, retry_at: end.retry_at, now });
   } else {
     const error = end.outcome === "done" ? null : end.error;
     const isToldChanges = end.outcome === "cancelled" && end.reply !== undefined;

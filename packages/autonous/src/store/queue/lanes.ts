@@ -106,7 +106,7 @@ function isAmong(leases: readonly LeaseKey[], { lane, token }: LeaseKey): boolea
   return leases.some((lease) => lease.lane === lane && lease.token === token);
 }
 
-interface Freeing {
+interface ReleaseOptions {
   readonly worker: string;
   /** The worker was ended on purpose: its tasks do not count a crash. */
   readonly blameless: boolean;
@@ -114,7 +114,7 @@ interface Freeing {
 }
 
 /** Releases all lanes of a worker that has ended; returns their number. */
-export async function freeWorker(queries: Queries, { worker, blameless, now }: Freeing): Promise<number> {
+export async function freeWorker(queries: Queries, { worker, blameless, now }: ReleaseOptions): Promise<number> {
   const lanes = await queries.all<HeldLane>(LANES_OF, [worker]);
   for (const { lane } of lanes) {
     if (!blameless) await queries.run(COUNT_CRASH, [lane]);

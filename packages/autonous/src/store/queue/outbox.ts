@@ -83,13 +83,13 @@ export function createOutbox(database: Database, clock: () => number): Outbox {
   };
 }
 
-interface Wanted {
+interface OutboxQuery {
   readonly limit: number;
   readonly channel: string | undefined;
   readonly now: number;
 }
 
-async function pending(queries: Queries, { limit, channel, now }: Wanted): Promise<readonly OutboxRow[]> {
+async function pending(queries: Queries, { limit, channel, now }: OutboxQuery): Promise<readonly OutboxRow[]> {
   const lists: (readonly OutboxRow[])[] = [];
   for (const each of channel === undefined ? await channels(queries) : [channel]) {
     const chats = await queries.all<{ readonly chat: string }>(DUE_CHATS, [each, each, now, limit]);
@@ -99,11 +99,11 @@ async function pending(queries: Queries, { limit, channel, now }: Wanted): Promi
       lists.push(rows.map(outboxRow));
     }
   }
-  return inTurns(lists).slice(0, limit);
+  return interleave(lists).slice(0, limit);
 }
 
 /** The first row of each list in order of arrival, then the second of each, and so on. */
-function inTurns(lists: readonly (readonly OutboxRow[])[]): readonly OutboxRow[] {
+function interleave(lists: readonly (readonly OutboxRow[])[]): readonly OutboxRow[] {
   const turns: OutboxRow[][] = [];
   for (const list of lists) for (const [turn, row] of list.entries()) (turns[turn] ??= []).push(row);
   return turns.flatMap((rows) => rows.toSorted((one, other) => one.id - other.id));

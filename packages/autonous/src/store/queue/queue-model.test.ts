@@ -32,7 +32,7 @@ function answerArrives(): fc.Arbitrary<boolean> {
 }
 
 for (const kind of STORE_KINDS) {
-  test(`whatever happens to the queue on ${kind.name}, it behaves like its model, and nothing is lost`, async () => {
+  test(`under random operations on ${kind.name} the queue behaves like its model, and nothing is lost`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { maxLength: 60 }), async (steps) => {
         const at = new ScratchStore(kind);

@@ -19,11 +19,11 @@ interface Revision {
 }
 
 /** `known`: the message was accepted before. `begun`: the task has started or ended; nothing was changed. */
-type Revised = "revised" | "known" | "begun";
+type RevisionOutcome = "revised" | "known" | "begun";
 
 /** Changes to tasks that have not started, and the one that a worker makes at the start. */
 export interface Revisions {
-  revise(task_id: string, revision: Revision): Promise<Revised>;
+  revise(task_id: string, revision: Revision): Promise<RevisionOutcome>;
   /** Stores the outcome for the files of a running task: its text lists them from now on. */
   receive(lease: Lease, received: Required<Pick<Revision, "text" | "files">> & Pick<Revision, "notice">): Promise<void>;
   /** Tasks of a channel that have files and have not started, oldest first. */
@@ -59,12 +59,12 @@ export function createRevisions(database: Database, clock: () => number): Revisi
   };
 }
 
-interface Revising {
+interface RevisionRequest {
   readonly revision: Revision;
   readonly now: number;
 }
 
-async function revise(queries: Queries, task_id: string, { revision, now }: Revising): Promise<Revised> {
+async function revise(queries: Queries, task_id: string, { revision, now }: RevisionRequest): Promise<RevisionOutcome> {
   const task = await findTask(queries, task_id);
   if (task === undefined) return "begun";
   const { part } = revision;
@@ -82,13 +82,13 @@ async function revise(queries: Queries, task_id: string, { revision, now }: Revi
   return "revised";
 }
 
-interface Noticing {
+interface NoticeOptions {
   readonly notice: string | undefined;
   readonly now: number;
 }
 
 /** Each notice is sent once, even if a worker is lost after recording it. */
-async function putNotice(queries: Queries, task: Task, { notice, now }: Noticing): Promise<void> {
+async function putNotice(queries: Queries, task: Task, { notice, now }: NoticeOptions): Promise<void> {
   if (notice === undefined) return;
   const content = { kind: "display", level: "warning", content: notice } as const;
   const dedupe = `files:${task.run_id}:${hash("sha256", notice, "hex")}`;

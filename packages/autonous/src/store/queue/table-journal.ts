@@ -3,11 +3,11 @@ import type { RuntimeEvent } from "@autonous/runtime";
 import type { AppendOptions, CallState, EventDraft, Journal, StartCommit } from "@autonous/runtime/internal";
 import { charge } from "../keepers/quotas.ts";
 import { appendEvents } from "../record/append-events.ts";
-import { stateOfCall } from "../record/calls.ts";
-import { readEvents } from "../record/events.ts";
+import { stateOfCall } from "../record/call-table.ts";
+import { readEvents } from "../record/event-table.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
 import type { LeaseKey } from "../store.ts";
-import { useApproval } from "./approvals.ts";
+import { useApproval } from "./approval-table.ts";
 import { requireLease } from "./lanes.ts";
 
 interface TableJournalOptions {

@@ -1,7 +1,7 @@
 import { chainEvents, EMPTY_TAIL, makeId, openRecordKey } from "@autonous/runtime/internal";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { EventDraft, EventType } from "@autonous/runtime/internal";
-import { recordCall } from "./calls.ts";
+import { recordCall } from "./call-table.ts";
 import type { Queries } from "../sqlite/database.ts";
 import { putAttachments, putDisplay } from "./put-outgoing.ts";
 import type { Task } from "../store.ts";

@@ -21,7 +21,7 @@ export interface ActorFilter {
 }
 
 /** A longer pattern is compared literally. */
-const LONGEST_GLOB = 1024;
+const MAX_GLOB = 1024;
 
 /**
  * Compares names as rules do: a name, or a glob such as `telegram:*`. `actor` matches a user, a model or a host.
@@ -30,7 +30,7 @@ const LONGEST_GLOB = 1024;
 export function compileActors(wanted: ActorFilter): (record: Pick<AuditRecord, "actor">) => boolean {
   const meant = (pattern: string | undefined): ((name: string | null) => boolean) => {
     if (pattern === undefined) return () => true;
-    if (pattern.length > LONGEST_GLOB) return (name) => name === pattern;
+    if (pattern.length > MAX_GLOB) return (name) => name === pattern;
     const matches = matchPerson(pattern);
     return (name) => matches(name ?? undefined);
   };

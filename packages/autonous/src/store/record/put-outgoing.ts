@@ -11,7 +11,7 @@ const ASKED_BY = "select task_id, source, lane from inbox where run_id = ?";
 
 type Receiver = Pick<Task, "task_id" | "source" | "lane">;
 
-interface Putting {
+interface OutgoingOptions {
   readonly content: Outgoing;
   /** Messages with the same key are sent once. */
   readonly dedupe: string;
@@ -19,7 +19,11 @@ interface Putting {
 }
 
 /** Queues a message to the sender of the task, in the transaction that causes it. */
-export async function putRow(queries: Queries, receiver: Receiver, { content, dedupe, now }: Putting): Promise<void> {
+export async function putRow(
+  queries: Queries,
+  receiver: Receiver,
+  { content, dedupe, now }: OutgoingOptions,
+): Promise<void> {
   const { task_id, source, lane } = receiver;
   const body = content.kind === "text" ? content.text : JSON.stringify(content);
   const approval_id = content.kind === "approval" ? content.approval_id : null;
@@ -66,8 +70,8 @@ const NONE = { characters: 0 };
  * About ten Telegram messages, which take as many seconds: without a limit, a task could delay its own answer for
  * hours.
  */
-const MOST_WAITING = 40_000;
-const HELD_BACK =
+const MAX_WAITING = 40_000;
+const DELAYED =
   "This task shows messages faster than they can be sent. Until the backlog is sent, further messages are only recorded in the audit log.";
 
 /** Displayed messages are queued when they are recorded. A call that is repeated after a crash shows nothing twice. */
@@ -89,8 +93,8 @@ export async function putDisplay(queries: Queries, event: RuntimeEvent): Promise
   };
   const now = Date.parse(ts);
   const { characters } = (await queries.one<{ readonly characters: number }>(WAITING, [receiver.task_id])) ?? NONE;
-  if (characters > MOST_WAITING) {
-    const content: ShownMessage = { kind: "display", level: "info", content: HELD_BACK };
+  if (characters > MAX_WAITING) {
+    const content: ShownMessage = { kind: "display", level: "info", content: DELAYED };
     return await putRow(queries, receiver, { content, dedupe: `display:${run_id}:held_back`, now });
   }
   const digest = hash("sha256", JSON.stringify(shown), "hex");

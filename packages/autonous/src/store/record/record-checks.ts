@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { AuditProblem, UnreadableEvent } from "@autonous/runtime/internal";
-import { textOfResult } from "./calls.ts";
+import { textOfResult } from "./call-table.ts";
 import type { Database, Queries } from "../sqlite/database.ts";
-import { readableEvents } from "./events.ts";
+import { readableEvents } from "./event-table.ts";
 import { SERVICE_CHAIN } from "./service-chain.ts";
 
 /** Checks of the store for `audit verify`. */
@@ -19,9 +19,9 @@ export interface RecordChecks {
 }
 
 /** Reported examples per contradiction. */
-const MOST = 100;
+const MAX_LISTED = 100;
 
-const KEPT = "inbox.forgotten_at is null";
+const IS_STORED = "inbox.forgotten_at is null";
 
 /** One statement per contradiction; each returns `run_id`. */
 // oxfmt-ignore
@@ -32,26 +32,26 @@ const CONTRADICTIONS = [
           select run_id from runs where run_id is not null and not exists (select 1 from inbox where inbox.run_id = runs.run_id)
             and run_id not in (${SERVICE_CHAIN})` },
   { problem: "the task of this run is in the inbox, but the store has no event of it",
-    sql: `select run_id from inbox where ${KEPT} and not exists (select 1 from events where events.run_id = inbox.run_id)` },
+    sql: `select run_id from inbox where ${IS_STORED} and not exists (select 1 from events where events.run_id = inbox.run_id)` },
   { problem: "the outbox has a reply of a task that is not in the inbox",
     sql: "select task_id as run_id from outbox where not exists (select 1 from inbox where inbox.task_id = outbox.task_id)" },
   { problem: "the audit log says that a reply was sent, but the outbox does not have it",
-    sql: `select run_id from inbox where ${KEPT} and
+    sql: `select run_id from inbox where ${IS_STORED} and
             (select count(*) from events where events.run_id = inbox.run_id and type = 'reply.sent') >
             (select count(*) from outbox where outbox.task_id = inbox.task_id and kind in ('text', 'file') and sent_at is not null)` },
   { problem: "the outbox says that a reply was sent, but the audit log does not",
-    sql: `select run_id from inbox where ${KEPT} and
+    sql: `select run_id from inbox where ${IS_STORED} and
             (select count(*) from events where events.run_id = inbox.run_id and type = 'reply.sent') <
             (select count(*) from outbox where outbox.task_id = inbox.task_id and kind in ('text', 'file') and sent_at is not null)` },
   { problem: "the inbox says that the task is done, but the audit log does not",
-    sql: `select run_id from inbox where ${KEPT} and state = 'done' and
+    sql: `select run_id from inbox where ${IS_STORED} and state = 'done' and
             not exists (select 1 from events where events.run_id = inbox.run_id and type = 'task.completed')` },
   { problem: "the audit log says that the task is done, but the inbox does not",
-    sql: `select run_id from inbox where ${KEPT} and state <> 'done' and
+    sql: `select run_id from inbox where ${IS_STORED} and state <> 'done' and
             exists (select 1 from events where events.run_id = inbox.run_id and type = 'task.completed')` },
   { problem: "the audit log has the end of a call that is not in the table of calls",
     sql: `select distinct run_id from events where type in ('tool_call.completed', 'tool_call.failed') 
-            and json_valid(payload) and exists (select 1 from inbox where inbox.run_id = events.run_id and ${KEPT})
+            and json_valid(payload) and exists (select 1 from inbox where inbox.run_id = events.run_id and ${IS_STORED})
             and not exists (select 1 from tool_calls where tool_calls.run_id = events.run_id
               and tool_calls.id = case when json_valid(payload) then json_extract(payload, '$.tool_call_id') end)` },
   { problem: "an approval of this run is not valid JSON: it allows nothing and cannot be answered",
@@ -84,7 +84,7 @@ export function createRecordChecks(database: Database): RecordChecks {
 async function findContradictions(queries: Queries): Promise<readonly AuditProblem[]> {
   const found: AuditProblem[] = [];
   for (const { sql, problem } of CONTRADICTIONS) {
-    const rows = await queries.all<{ readonly run_id: string }>(`${sql} limit ${MOST}`);
+    const rows = await queries.all<{ readonly run_id: string }>(`${sql} limit ${MAX_LISTED}`);
     found.push(...rows.map(({ run_id }) => ({ seq: 0, run_id, problem })));
   }
   return found;

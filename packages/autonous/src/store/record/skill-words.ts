@@ -1,7 +1,7 @@
 import { makeVisible } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 
-const MOST_NAMED = 12;
+const MAX_NAMED = 12;
 
 /** What an activated skill still allows, as text for people. */
 export function skillWords({ tools, commands }: RuntimeEvent["payload"]): string {
@@ -14,6 +14,6 @@ export function skillWords({ tools, commands }: RuntimeEvent["payload"]): string
 
 function listed(names: readonly unknown[]): string {
   if (names.length === 0) return "none";
-  const shown = names.slice(0, MOST_NAMED).map((name) => makeVisible(String(name)));
-  return `${shown.join(", ")}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ""}`;
+  const shown = names.slice(0, MAX_NAMED).map((name) => makeVisible(String(name)));
+  return `${shown.join(", ")}${names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ""}`;
 }

@@ -1,6 +1,6 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 
-/** Problem of a model as text for people. The reasons are those of `model/failures/failure.ts`. */
+/** Problem of a model as text for people. The reasons are those of `model/failures/model-failure.ts`. */
 // oxfmt-ignore
 const WRONG: Readonly<Record<string, string>> = {
   quota:        "is out of credit",

@@ -15,18 +15,18 @@ interface AuditLine {
 /** Events shown in the short history of a task, with their text. */
 // oxfmt-ignore
 export const LINES: Partial<Record<EventType, AuditLine>> = {
-  "task.queued":          { phase: "ingress", message: (payload) => payload["by"] === undefined ? `received from ${said(payload, "source")}` : `requeued by ${said(payload, "by")}` },
+  "task.queued":          { phase: "ingress", message: (payload) => payload["by"] === undefined ? `received from ${valueText(payload, "source")}` : `requeued by ${valueText(payload, "by")}` },
   "model.completed":      { phase: "model",   message: () => "the model answered" },
-  "model.failed":         { phase: "model",   message: (payload) => `the model did not answer: ${said(payload, "message")}` },
+  "model.failed":         { phase: "model",   message: (payload) => `the model did not answer: ${valueText(payload, "message")}` },
   "model.switched":       { phase: "model",   message: switchWords },
-  "tool_call.completed":  { phase: "tool",    message: (payload) => `${said(payload, "tool_name")} succeeded` },
-  "tool_call.failed":     { phase: "tool",    message: (payload) => `${said(payload, "tool_name")} failed: ${said(payload, "error")}` },
-  "reply.sent":           { phase: "reply",   message: (payload) => `${payload["file"] === undefined ? "" : `"${fileName(payload["file"])}" `}sent by ${said(payload, "channel")}` },
+  "tool_call.completed":  { phase: "tool",    message: (payload) => `${valueText(payload, "tool_name")} succeeded` },
+  "tool_call.failed":     { phase: "tool",    message: (payload) => `${valueText(payload, "tool_name")} failed: ${valueText(payload, "error")}` },
+  "reply.sent":           { phase: "reply",   message: (payload) => `${payload["file"] === undefined ? "" : `"${fileName(payload["file"])}" `}sent by ${valueText(payload, "channel")}` },
   "task.completed":       { phase: "done",    message: () => "done" },
-  "task.retry_scheduled": { phase: "failed",  message: (payload) => `retry at ${said(payload, "retry_at")}: ${said(payload, "error")}` },
-  "task.failed":          { phase: "failed",  message: (payload) => said(payload, "error") },
-  "task.cancelled":       { phase: "failed",  message: (payload) => `cancelled: ${said(payload, "error")}` },
-  "task.dead_lettered":   { phase: "failed",  message: (payload) => `dead-lettered: ${said(payload, "error")}` },
+  "task.retry_scheduled": { phase: "failed",  message: (payload) => `retry at ${valueText(payload, "retry_at")}: ${valueText(payload, "error")}` },
+  "task.failed":          { phase: "failed",  message: (payload) => valueText(payload, "error") },
+  "task.cancelled":       { phase: "failed",  message: (payload) => `cancelled: ${valueText(payload, "error")}` },
+  "task.dead_lettered":   { phase: "failed",  message: (payload) => `dead-lettered: ${valueText(payload, "error")}` },
 };
 
 const INSERT = "insert into task_audit (task_id, phase, message, created_at) values (?, ?, ?, ?)";
@@ -71,11 +71,11 @@ export async function auditGivenUp(
 }
 
 function fileName(file: unknown): string {
-  return said(file as Payload, "name");
+  return valueText(file as Payload, "name");
 }
 
-function said(payload: Payload, name: string): string {
+function valueText(payload: Payload, name: string): string {
   const value = payload[name];
-  if (value === undefined) return "(not said)";
+  if (value === undefined) return "(missing)";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

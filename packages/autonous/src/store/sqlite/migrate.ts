@@ -48,7 +48,7 @@ const TABLE_NAMES = `select name from pragma_table_list
 const APPLIED = "select version, name, checksum from migrations order by version";
 const RECORD = "insert into migrations (version, name, checksum, applied_at) values (?, ?, ?, ?)";
 
-interface Applied {
+interface AppliedMigration {
   readonly version: number;
   readonly name: string;
   readonly checksum: string;
@@ -111,17 +111,21 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
   }
 }
 
-function isAmong(applied: readonly Applied[], migration: Migration): boolean {
+function isAmong(applied: readonly AppliedMigration[], migration: Migration): boolean {
   return applied.some(({ version }) => version === migration.version);
 }
 
-async function readApplied(queries: Queries, name: string, known: readonly Migration[]): Promise<readonly Applied[]> {
-  const applied = await queries.all<Applied>(APPLIED);
+async function readApplied(
+  queries: Queries,
+  name: string,
+  known: readonly Migration[],
+): Promise<readonly AppliedMigration[]> {
+  const applied = await queries.all<AppliedMigration>(APPLIED);
   for (const found of applied) refuseForeign(found, name, known);
   return applied;
 }
 
-function refuseForeign(found: Applied, name: string, known: readonly Migration[]): void {
+function refuseForeign(found: AppliedMigration, name: string, known: readonly Migration[]): void {
   const doing = "use the database";
   const migration = known.find(({ version }) => version === found.version);
   if (migration === undefined) {

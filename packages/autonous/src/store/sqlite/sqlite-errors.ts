@@ -22,7 +22,7 @@ export async function whileBusy(limitMs: number, attempt: () => void): Promise<v
   }
 }
 
-interface Meaning {
+interface ErrorMeaning {
   readonly code: StoreErrorCode;
   readonly why: (file: string) => string;
 }
@@ -33,10 +33,10 @@ const MEANINGS = {
   readOnly: { code: "ReadOnly", why: (file) => `"${file}" is not writable` },
   damaged: { code: "Corrupt", why: (file) => `"${file}" is damaged or not a database` },
   unreachable: { code: "Unavailable", why: (file) => `"${file}" cannot be reached` },
-} as const satisfies Record<string, Meaning>;
+} as const satisfies Record<string, ErrorMeaning>;
 
 /** SQLite's primary result codes and Node's names of system errors. Errors that are not listed are bugs. */
-const CAUSES: Readonly<Record<string, Meaning>> = {
+const CAUSES: Readonly<Record<string, ErrorMeaning>> = {
   5: MEANINGS.locked,
   6: MEANINGS.locked,
   8: MEANINGS.readOnly,
@@ -60,7 +60,7 @@ const CAUSES: Readonly<Record<string, Meaning>> = {
   EIO: MEANINGS.unreachable,
 };
 
-function meaningOf(error: unknown): Meaning | undefined {
+function meaningOf(error: unknown): ErrorMeaning | undefined {
   if (!(error instanceof Error)) return undefined;
   const { errcode, code } = error as Error & { readonly errcode?: number; readonly code?: string };
   return CAUSES[errcode === undefined ? (code ?? "") : String(errcode & 0xff)]; // the low byte is the primary code

@@ -6,7 +6,7 @@ import { createFile } from "./sqlite-file.ts";
 
 const BUSY = 5;
 /** A process that only checks whether the folder is locked holds the lock for less than this. */
-const LOOKED_AT_MS = 250;
+const POLL_MS = 250;
 
 /**
  * Locks the state folder for one service: two would write the same files. Returns the function that unlocks; undefined
@@ -23,7 +23,7 @@ export function lockStateFolder(state_dir: string): (() => void) | undefined {
 /** The same for any file; creates it if missing. */
 export function tryHoldFile(path: string): (() => void) | undefined {
   createFile(path);
-  const lock = new DatabaseSync(path, { timeout: LOOKED_AT_MS });
+  const lock = new DatabaseSync(path, { timeout: POLL_MS });
   try {
     lock.exec("begin exclusive");
   } catch (error) {

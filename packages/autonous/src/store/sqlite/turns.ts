@@ -13,7 +13,7 @@ interface TurnsOptions {
   readonly busyMs: number;
 }
 
-interface Waiting {
+interface QueuedWork {
   readonly doing: string;
   readonly work: Work<unknown>;
   readonly resolve: (value: never) => void;
@@ -46,7 +46,7 @@ abstract class Turns {
   readonly #busyMs: number;
   readonly #statements = new Map<string, StatementSync>();
   protected readonly queries: Queries;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedWork[] = [];
   readonly #between: (() => void)[] = [];
   #running: Promise<void> | undefined;
 
@@ -94,7 +94,7 @@ abstract class Turns {
 
   protected abstract begin(): void;
   /** Runs as much of the batch as fits in this transaction, and ends it. Settles promises only after that. */
-  protected abstract runAll(batch: readonly Waiting[]): Promise<void>;
+  protected abstract runAll(batch: readonly QueuedWork[]): Promise<void>;
 
   async #run(): Promise<void> {
     await Promise.resolve(); // include work that is added in the same tick
@@ -113,7 +113,7 @@ abstract class Turns {
 
   async #runBatch(): Promise<void> {
     const asked = this.#waiting.length;
-    let batch: readonly Waiting[] = [];
+    let batch: readonly QueuedWork[] = [];
     try {
       await whileBusy(this.#busyMs, () => {
         this.#beginOrRollBack();
@@ -142,12 +142,12 @@ abstract class Turns {
     if (this.connection.isOpen && this.connection.isTransaction) this.connection.exec("rollback");
   }
 
-  protected fail({ doing, reject }: Waiting, error: unknown): void {
+  protected fail({ doing, reject }: QueuedWork, error: unknown): void {
     reject(asStoreError(error, doing, this.file));
   }
 
   /** No time was left for these: they go first in the next transaction. */
-  protected putBack(batch: readonly Waiting[]): void {
+  protected putBack(batch: readonly QueuedWork[]): void {
     this.#waiting = [...batch, ...this.#waiting];
   }
 
@@ -167,7 +167,7 @@ export class Readers extends Turns {
     this.prepare("select 1 from sqlite_schema limit 1").get(); // the snapshot is taken here, not at "begin"
   }
 
-  protected async runAll(batch: readonly Waiting[]): Promise<void> {
+  protected async runAll(batch: readonly QueuedWork[]): Promise<void> {
     const end = performance.now() + GIVE_WAY_MS;
     for (const [index, each] of batch.entries()) {
       if (index > 0 && performance.now() > end) {
@@ -199,9 +199,9 @@ export class Writers extends Turns {
     throw new StoreError("Unavailable", { doing: "commit to the database", why });
   }
 
-  protected async runAll(batch: readonly Waiting[]): Promise<void> {
+  protected async runAll(batch: readonly QueuedWork[]): Promise<void> {
     const end = performance.now() + GIVE_WAY_MS;
-    const ran: { readonly each: Waiting; readonly tell: Tell }[] = [];
+    const ran: { readonly each: QueuedWork; readonly tell: Tell }[] = [];
     let problem: unknown;
     for (const [index, each] of batch.entries()) {
       if (!this.connection.isTransaction || (index > 0 && performance.now() > end)) {
@@ -228,7 +228,7 @@ export class Writers extends Turns {
   }
 
   /** The first one needs no savepoint: if it throws, the transaction has no other changes. */
-  async #runOne(each: Waiting, isFirst: boolean): Promise<{ readonly tell: Tell; readonly error?: unknown }> {
+  async #runOne(each: QueuedWork, isFirst: boolean): Promise<{ readonly tell: Tell; readonly error?: unknown }> {
     try {
       if (!isFirst) this.prepare("savepoint one").run();
       const result = await each.work(this.queries);

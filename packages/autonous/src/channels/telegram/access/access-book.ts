@@ -1,5 +1,5 @@
 import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
-import type { KeptChange, ServiceEvent, Store } from "../../../store/store.ts";
+import type { ValueChange, ServiceEvent, Store } from "../../../store/store.ts";
 import { nameInHeading } from "../../../model/prompt/quoted.ts";
 
 /** A person as Telegram describes them. The name is their own choice: data. */
@@ -60,7 +60,7 @@ export const BOT_NAME = "telegram:bot";
 const KEY = "telegram:access";
 const EMPTY: AccessBook = { contacts: [], codes: [], guesses: {} };
 
-type BookChange<Result> = Omit<KeptChange<Result>, "value"> & { readonly book?: AccessBook };
+type BookChange<Result> = Omit<ValueChange<Result>, "value"> & { readonly book?: AccessBook };
 
 export async function readBook({ kv }: Pick<Store, "kv">): Promise<AccessBook> {
   return parseBook(await kv.get(KEY));

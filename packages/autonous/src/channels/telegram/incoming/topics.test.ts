@@ -42,7 +42,7 @@ test("each topic is a chat of its own: its tasks, answers, command answers and n
 
 test("files, questions, their presses and outcomes, displays and progress stay in the topic", async () => {
   const place = await scratchPlace();
-  const { telegram, open, claim, store, bell, until } = place;
+  const { telegram, open, claim, store, notifier, until } = place;
   const thread = telegram.createTopic({ chat: FORUM, name: "One" });
   await open();
   telegram.say({ chat: FORUM, thread, text: "@fake_bot clean up" });
@@ -51,7 +51,7 @@ test("files, questions, their presses and outcomes, displays and progress stay i
   const record = async (type: EventType, payload: object): Promise<void> => {
     const ids = { event_id: makeId("evt", Date.now()), ts: new Date().toISOString(), parent_id: null };
     await store.journal(run_id).append([{ ...ids, type, trace_id, task_id, run_id, payload: { ...payload } }]);
-    bell.ring();
+    notifier.notify();
   };
   await record("task.started", {});
   await record("display", { tool_call_id: "call_1", level: "info", title: "", content: "half is done" });
@@ -62,7 +62,7 @@ test("files, questions, their presses and outcomes, displays and progress stay i
   await record("tool_call.completed", { tool_call_id: "call_2", tool_name: "attach", attachments: [file] });
   await telegram.until(() => telegram.answers(FORUM).some(({ text }) => text.startsWith("Working")), "the progress");
   await store.approvals.open(makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user }));
-  bell.ring();
+  notifier.notify();
   const question = await telegram.until(
     () => telegram.answers(FORUM).find(({ buttons }) => buttons.length > 0),
     "the question",

@@ -3,7 +3,7 @@ import { join, sep } from "node:path";
 import { runPath } from "@autonous/runtime/internal";
 import { InputFile } from "grammy";
 import type { MessageEntity } from "grammy/types";
-import { NotSent } from "../../../queue/commander.ts";
+import { DeliveryError } from "../../../queue/outbox-sender.ts";
 import type { Outgoing } from "../../../store/store.ts";
 import { inTopic } from "../address.ts";
 import type { TelegramClient } from "../api/client.ts";
@@ -46,7 +46,7 @@ export async function sendFile(sending: FileSending): Promise<Receipt> {
   const folder = runPath(parts.state_dir, row.run_id);
   const path = join(folder, content.artifact);
   if (!path.startsWith(`${folder}${sep}`))
-    throw new NotSent(`"${content.artifact}" is not an artifact of the run`, { forGood: true });
+    throw new DeliveryError(`"${content.artifact}" is not an artifact of the run`, { forGood: true });
   const bytes = await sizeOf(path);
   if (bytes === undefined) return await insteadOf(sending, "is no longer stored");
   if (bytes > MOST_BYTES)

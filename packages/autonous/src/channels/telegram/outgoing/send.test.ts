@@ -6,12 +6,12 @@ import { ADA, scratchPlace } from "../../../../../../test/support/telegram-chann
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 import { greyPng } from "../../../../../../tools/fake-telegram/media/images.ts";
 import { TELEGRAM_LIMITS } from "../../../../../../tools/fake-telegram/server.ts";
-import { NotSent } from "../../../queue/commander.ts";
+import { DeliveryError } from "../../../queue/outbox-sender.ts";
 import type { Outgoing, OutboxRow, Store } from "../../../store/store.ts";
 import { TelegramClient } from "../api/client.ts";
 import { Questions } from "../talk/questions.ts";
 import { RateLimit } from "../api/rate-limit.ts";
-import { createCommander } from "./send.ts";
+import { createOutboxSender } from "./send.ts";
 import { sendPart } from "./show.ts";
 
 const FREE = new RateLimit({ chatMs: 0, groupMs: 0, anyMs: 0 });
@@ -43,9 +43,9 @@ async function known(): Promise<Place> {
 
 test("what no model wrote goes out as it is, whatever it looks like", async () => {
   const place = await known();
-  const { commander } = await place.open();
+  const { sender } = await place.open();
   const texts = ["*not bold* _a_b <b>& [x](y) `z`", "\u0000\ud800 half", "", "a\n```js\nlet b;\n```", "x\u202ey"];
-  for (const text of texts) await commander.send(rowOf({ kind: "text", text }));
+  for (const text of texts) await sender.send(rowOf({ kind: "text", text }));
   expect(said(place)).toEqual([texts[0], "\\0\ufffd half", "The answer is empty.", texts[3], "x\\u{202e}y"]);
   expect(place.telegram.answers().flatMap(({ entities }) => entities)).toEqual([]);
 });
@@ -79,7 +79,7 @@ test("an answer comes although its question was deleted", async () => {
   const lease = await place.claim();
   await clientOf(place).call((api) => api.deleteMessage(ADA, question.message_id));
   await place.store.inbox.finish(lease, { outcome: "done", reply: "nothing" });
-  place.bell.ring();
+  place.notifier.notify();
   await place.telegram.until(() => said(place).includes("nothing"), "the answer");
 });
 
@@ -92,13 +92,13 @@ test("formatting that Telegram refuses costs the formatting, not the message", a
 
 test("a long answer comes in parts, and one that is cut off half-way goes on where it stopped", async () => {
   const place = await known();
-  const { commander } = await place.open();
+  const { sender } = await place.open();
   const text = Array.from({ length: 5 }, (_, i) => `${i} ${"word ".repeat(700)}`).join("\n\n");
   place.telegram.fault({ kind: "slow", ms: 0, method: "sendMessage", times: 2 });
   place.telegram.fault({ kind: "server_error", method: "sendMessage" });
-  await expect(commander.send(rowOf({ kind: "text", text }))).rejects.toThrow(NotSent);
+  await expect(sender.send(rowOf({ kind: "text", text }))).rejects.toThrow(DeliveryError);
   expect(said(place)).toHaveLength(2);
-  await place.until(() => commander.send(rowOf({ kind: "text", text })).catch(() => undefined));
+  await place.until(() => sender.send(rowOf({ kind: "text", text })).catch(() => undefined));
   expect(said(place).map((part) => part[0])).toEqual(["0", "1", "2", "3", "4"]);
 });
 
@@ -107,9 +107,9 @@ test("no part of a long answer is sent again because the store could not record 
   let isFull = true;
   const set: Store["kv"]["set"] = (...given) =>
     isFull ? Promise.reject(new Error("the disk is full")) : place.store.kv.set(...given);
-  const { commander } = await place.open({ store: { ...place.store, kv: { ...place.store.kv, set } } });
+  const { sender } = await place.open({ store: { ...place.store, kv: { ...place.store.kv, set } } });
   const text = Array.from({ length: 3 }, (_, i) => `${i} ${"word ".repeat(700)}`).join("\n\n");
-  const send = (): Promise<{ readonly receipt?: string }> => commander.send(rowOf({ kind: "text", text }));
+  const send = (): Promise<{ readonly receipt?: string }> => sender.send(rowOf({ kind: "text", text }));
   for (let i = 0; i < 3; i++) await expect(send()).rejects.toThrow("the disk is full");
   isFull = false;
   expect(await send()).toEqual({ receipt: String(place.telegram.answers().at(-1)?.message_id) });
@@ -118,9 +118,9 @@ test("no part of a long answer is sent again because the store could not record 
 
 test("an answer that nobody would scroll through is a file", async () => {
   const place = await known();
-  const { commander } = await place.open();
+  const { sender } = await place.open();
   const text = "line\n".repeat(50_000);
-  await commander.send(rowOf({ kind: "text", text }));
+  await sender.send(rowOf({ kind: "text", text }));
   const [message] = place.telegram.answers();
   expect(message?.document?.file_name).toBe("answer.md");
   expect(message?.document?.content.toString()).toBe(text);
@@ -129,7 +129,7 @@ test("an answer that nobody would scroll through is a file", async () => {
 
 test("a file of the run is sent under its name, with what was said of it cut to what fits", async () => {
   const place = await known();
-  const { commander } = await place.open();
+  const { sender } = await place.open();
   mkdirSync(join(place.state_dir, "runs/run_1/artifacts"), { recursive: true });
   writeFileSync(join(place.state_dir, "runs/run_1/artifacts/ab-a.txt"), "content");
   const file = {
@@ -140,16 +140,16 @@ test("a file of the run is sent under its name, with what was said of it cut to 
     bytes: 7,
     sha256: "",
   } as const;
-  await commander.send(rowOf({ ...file, caption: "😀".repeat(1000) }));
+  await sender.send(rowOf({ ...file, caption: "😀".repeat(1000) }));
   const [message] = place.telegram.answers();
   expect(message?.document?.file_name).toBe("a b.txt");
   expect(message?.document?.content.toString()).toBe("content");
   expect(message?.text).toMatch(/^(?:😀)+…$/u);
   expect(message?.text.length).toBeLessThanOrEqual(1024);
 
-  await commander.send(rowOf({ ...file, artifact: "artifacts/gone" }));
+  await sender.send(rowOf({ ...file, artifact: "artifacts/gone" }));
   expect(said(place).at(-1)).toBe('The file "a b.txt" is no longer stored.');
-  await expect(commander.send(rowOf({ ...file, artifact: "../../a.db" }))).rejects.toMatchObject({ forGood: true });
+  await expect(sender.send(rowOf({ ...file, artifact: "../../a.db" }))).rejects.toMatchObject({ forGood: true });
 });
 
 const PHOTOS = [
@@ -162,11 +162,11 @@ const PHOTOS = [
 for (const { title, content, as } of PHOTOS) {
   test(title, async () => {
     const place = await known();
-    const { commander } = await place.open();
+    const { sender } = await place.open();
     mkdirSync(join(place.state_dir, "runs/run_1"), { recursive: true });
     writeFileSync(join(place.state_dir, "runs/run_1/a.png"), content);
     const file = { artifact: "a.png", name: "a.png", media_type: "image/png", bytes: content.length, sha256: "" };
-    await commander.send(rowOf({ kind: "file", ...file, caption: "the **plan**" }));
+    await sender.send(rowOf({ kind: "file", ...file, caption: "the **plan**" }));
     const [message] = place.telegram.answers();
     expect(message?.[as]?.content).toEqual(content);
     expect(message).toMatchObject({ text: "the plan", entities: [{ type: "bold", offset: 4, length: 4 }] });
@@ -179,7 +179,7 @@ test("a line stands for a file that takes too long again and again, and what fol
   const client = clientOf(place);
   const common = { store, client, allowed: new Set<number>(), clock: Date.now };
   const questions = new Questions({ ...common, onTask: () => undefined, onAnswer: () => undefined });
-  const commander = createCommander({ store, client, questions, redact: (text) => text, state_dir, fileMs: () => 400 });
+  const sender = createOutboxSender({ store, client, questions, redact: (text) => text, state_dir, fileMs: () => 400 });
   mkdirSync(join(state_dir, "runs/run_1"), { recursive: true });
   writeFileSync(join(state_dir, "runs/run_1/a.txt"), "content");
   const file = {
@@ -193,7 +193,7 @@ test("a line stands for a file that takes too long again and again, and what fol
   telegram.fault({ kind: "hang", method: "sendDocument", times: "always" });
   let receipt: string | undefined;
   for (let i = 0; receipt === undefined && i < 1000; i++) {
-    receipt = (await commander.send(rowOf(file)).catch(() => ({ receipt: undefined }))).receipt;
+    receipt = (await sender.send(rowOf(file)).catch(() => ({ receipt: undefined }))).receipt;
     if (receipt === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
   }
   expect(telegram.calls.filter(({ method }) => method === "sendDocument")).toHaveLength(3);
@@ -216,10 +216,10 @@ const FAILURES = [
 for (const { title, fault, chat, gives } of FAILURES) {
   test(`${title} is ${gives.forGood ? "given up" : "tried again"}, and said without the token`, async () => {
     const place = await known();
-    const { commander } = await place.open();
+    const { sender } = await place.open();
     if (fault !== undefined) place.telegram.fault({ ...fault, method: "sendMessage" });
-    const problem = await commander.send(rowOf({ kind: "text", text: "x" }, { chat })).catch((error: unknown) => error);
-    expect(problem).toBeInstanceOf(NotSent);
+    const problem = await sender.send(rowOf({ kind: "text", text: "x" }, { chat })).catch((error: unknown) => error);
+    expect(problem).toBeInstanceOf(DeliveryError);
     expect(problem).toMatchObject(gives);
     expect((problem as Error).message).not.toContain(place.telegram.token.slice(9));
   });
@@ -228,14 +228,14 @@ for (const { title, fault, chat, gives } of FAILURES) {
 test("nothing more is sent to a chat before the time is over that Telegram asked for; other chats go on", async () => {
   const place = await known();
   place.telegram.say({ chat: -5, text: "@fake_bot hello" });
-  const { commander } = await place.open();
+  const { sender } = await place.open();
   place.telegram.fault({ kind: "rate_limited", retry_after_s: 60, method: "sendMessage" });
-  await expect(commander.send(rowOf({ kind: "text", text: "a" }))).rejects.toMatchObject({ retryAfterMs: 60_000 });
-  const { retryAfterMs } = (await commander
+  await expect(sender.send(rowOf({ kind: "text", text: "a" }))).rejects.toMatchObject({ retryAfterMs: 60_000 });
+  const { retryAfterMs } = (await sender
     .send(rowOf({ kind: "text", text: "a" }))
-    .catch((error: unknown) => error)) as NotSent;
+    .catch((error: unknown) => error)) as DeliveryError;
   expect(retryAfterMs).toBeGreaterThan(50_000);
-  await commander.send(rowOf({ kind: "text", text: "b" }, { chat: "telegram:-5" }));
+  await sender.send(rowOf({ kind: "text", text: "b" }, { chat: "telegram:-5" }));
   expect(place.telegram.answers(-5)).toHaveLength(1);
   expect(place.telegram.calls.filter(({ is_early }) => is_early)).toEqual([]);
 });
@@ -243,8 +243,8 @@ test("nothing more is sent to a chat before the time is over that Telegram asked
 test("what is sent keeps to the rates that Telegram takes", async () => {
   const place = await scratchPlace({ limits: TELEGRAM_LIMITS });
   place.telegram.say({ text: "hello" });
-  const { commander } = await place.open({ rate: new RateLimit({ clock: Date.now }) });
-  await commander.send(rowOf({ kind: "text", text: "x ".repeat(6000) }));
+  const { sender } = await place.open({ rate: new RateLimit({ clock: Date.now }) });
+  await sender.send(rowOf({ kind: "text", text: "x ".repeat(6000) }));
   expect(said(place)).toHaveLength(3);
   expect(place.telegram.calls.filter(({ status }) => status === 429)).toEqual([]);
 });

@@ -1,5 +1,5 @@
-import type { Commander } from "../../../queue/commander.ts";
-import { NotSent } from "../../../queue/commander.ts";
+import type { OutboxSender } from "../../../queue/outbox-sender.ts";
+import { DeliveryError } from "../../../queue/outbox-sender.ts";
 import { stoppedBy } from "../../../store/queue/stop-task.ts";
 import type { Outgoing, ShownMessage } from "../../../store/store.ts";
 import { fileMs } from "../api/client.ts";
@@ -16,7 +16,7 @@ import { noteUndelivered } from "./undelivered.ts";
 import { MESSAGE_LIMIT, splitText } from "./split-text.ts";
 
 /** Telegram's side of the outbox. */
-export function createCommander(given: SendParts): Commander {
+export function createOutboxSender(given: SendParts): OutboxSender {
   const parts = { fileMs, ...given };
   const memory: Memory = { parts: new Map(), late: new Map() };
   return {
@@ -24,7 +24,7 @@ export function createCommander(given: SendParts): Commander {
     countJoined,
     async send(row, joined = []) {
       const to = addressOf(row.chat);
-      if (to === undefined) throw new NotSent(`"${row.chat}" is not a Telegram chat`, { forGood: true });
+      if (to === undefined) throw new DeliveryError(`"${row.chat}" is not a Telegram chat`, { forGood: true });
       try {
         const task = await answeredTask(parts.store, row, parts.moved?.movedAt(to.chat));
         return await sendTo({ row, joined, content: row.content, to, task, parts, memory });
@@ -66,10 +66,10 @@ function sendContent(sending: Sending): Promise<Receipt> {
   }
 }
 
-function notSent(failure: TelegramFailure): NotSent {
+function notSent(failure: TelegramFailure): DeliveryError {
   const forGood = failure.kind === "gone" || failure.kind === "refused";
   const { retryAfterMs } = failure;
-  return new NotSent(failure.message, {
+  return new DeliveryError(failure.message, {
     forGood,
     cause: failure,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

@@ -144,7 +144,7 @@ test("who stopped a task is named by name where the chat knows it, and by id in 
   const lease = await place.claim();
   expect(await inGroup(bob, "/stop")).toMatch(/^Stopping: \w{6} · running$/);
   await store.inbox.finish(lease, { outcome: "cancelled", error: "x", reply: "No files changed." });
-  place.bell.ring();
+  place.notifier.notify();
   const said = "Stopped by Bob\\u{202e}. No files changed.";
   await telegram.until(() => telegram.answers(-5).find(({ text }) => text === said), "how it ended");
 
@@ -175,7 +175,7 @@ test("the answer of a task that finished before it could be stopped is shown for
   const said = { task_id, run_id, trace_id, parent_id: null, ts: new Date().toISOString() };
   const events = [{ ...said, event_id: "evt_1", type: "model.completed", payload: { provider: "anthropic" } } as const];
   await store.inbox.finish(lease, { outcome: "done", reply: "It is **done**", events });
-  place.bell.ring();
+  place.notifier.notify();
   const answer = await telegram.until(() => telegram.answers().find(({ text }) => text.includes("Its answer")), "it");
   expect(answer.text).toBe("The task finished before it could be stopped. Its answer:\n\nIt is done");
   expect(answer.entities.map(({ type }) => type)).toEqual(["bold"]);

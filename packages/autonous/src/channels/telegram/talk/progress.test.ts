@@ -11,7 +11,7 @@ import { activityOf } from "../../words/call-words.ts";
 import { Progress } from "./progress.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 
-async function record({ store, bell }: Place, { task }: Lease, type: EventType, payload: object): Promise<void> {
+async function record({ store, notifier }: Place, { task }: Lease, type: EventType, payload: object): Promise<void> {
   const { task_id, run_id, trace_id } = task;
   const event = {
     event_id: makeId("evt", Date.now()),
@@ -23,7 +23,7 @@ async function record({ store, bell }: Place, { task }: Lease, type: EventType, 
     parent_id: null,
   };
   await store.journal(run_id).append([{ ...event, payload: { ...payload } }]);
-  bell.ring();
+  notifier.notify();
 }
 
 interface Watched {
@@ -232,7 +232,7 @@ test("the channel follows what is recorded, and nothing of other channels' tasks
   await record(place, lease, "turn.started", { turn: 7 });
   await place.telegram.until(() => place.telegram.answers()[0]?.text.startsWith("Working · "), "the message");
   await place.store.inbox.finish(lease, { outcome: "done", reply: "Done." });
-  place.bell.ring();
+  place.notifier.notify();
   await place.telegram.until(
     () =>
       place.telegram

@@ -20,13 +20,13 @@ interface Asked {
 
 /** A task of Ada's that asks for something. */
 async function ask(place: Place, given: Partial<ApprovalRequest> = {}, chat: number = ADA): Promise<Asked> {
-  const { telegram, store, bell } = place;
+  const { telegram, store, notifier } = place;
   telegram.say({ text: "@fake_bot do it", chat });
   const { task } = await place.claim();
   const { task_id, run_id, lane, user } = task;
   const request = makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user, ...given });
   await store.approvals.open(request);
-  bell.ring();
+  notifier.notify();
   const message = await telegram.until(
     () => telegram.answers(chat).find(({ buttons }) => buttons.length > 0),
     "the question",
@@ -325,7 +325,7 @@ test("a question that was answered before it could be sent is not asked any more
     created_at: 0,
   };
   const content = { kind: "approval", approval_id: asked.request.approval_id } as const;
-  expect(await channel.commander.send({ ...row, content })).toEqual({});
+  expect(await channel.sender.send({ ...row, content })).toEqual({});
 });
 
 test("a question that had to be sent twice is answered on the last one, and both say what was answered", async () => {
@@ -344,7 +344,7 @@ test("a question that had to be sent twice is answered on the last one, and both
     attempts: 0,
     created_at: 0,
   };
-  const { receipt } = await channel.commander.send({ ...again, content });
+  const { receipt } = await channel.sender.send({ ...again, content });
   expect(receipt).not.toBe(row?.receipt);
   const [, second] = place.telegram.answers();
   const late = place.telegram.press({ message_id: second?.message_id ?? 0, button: "Allow once" });

@@ -13,13 +13,13 @@ const BOB = 77;
 
 /** A task of Ada's that asks for something; gives the request and the number of the message that asks. */
 async function ask(place: Place, chat: number = ADA): Promise<{ request: ApprovalRequest; message_id: number }> {
-  const { telegram, store, bell } = place;
+  const { telegram, store, notifier } = place;
   telegram.say({ text: chat < 0 ? "@fake_bot do it" : "do it", chat });
   const { task } = await place.claim();
   const { task_id, run_id, lane, user } = task;
   const request = makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user });
   await store.approvals.open(request);
-  bell.ring();
+  notifier.notify();
   const { message_id } = await telegram.until(
     () => telegram.answers(chat).find(({ buttons }) => buttons.length > 0),
     "the question",
