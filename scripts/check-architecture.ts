@@ -64,13 +64,14 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     agent:      { ours: ["model"],                                                          outside: [...PURE, ...RUNTIME] },
     received:   { ours: ["agent", "model", "store"],                                        outside: [...PURE, ...FILES, "zod", ...RUNTIME] },
     queue:      { ours: ["agent", "model", "received", "store"],                            outside: [...PURE, ...RUNTIME] },
+    workplace:  { ours: ["agent", "config", "model", "store"],                              outside: [...PURE, ...FILES, ...RUNTIME] },
     adapters:   { ours: ["model"],                                                          outside: [...RUNTIME] },
     supervisor: { ours: ["config", "model"],                                                outside: [...MACHINE, ...RUNTIME] },
     telemetry:  { ours: ["model", "store"],                                                 outside: [...PURE, ...OPENTELEMETRY, ...RUNTIME] },
     upkeep:     { ours: ["queue", "store"],                                                 outside: [...PURE, ...FILES, ...RUNTIME] },
     channels:   { ours: ["model", "queue", "received", "store", "telemetry"],               outside: [...MACHINE, "grammy", "grammy/types", "node:https", "node:timers/promises", "node:readline", "node:tty", "node:util", "marked", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", ...RUNTIME] },
-    service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep"], outside: [...PURE, ...FILES, ...RUNTIME] },
-    cli:        { ours: ["config", "store", "model", "agent", "received", "queue", "supervisor", "channels", "telemetry", "upkeep", "service", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", ...RUNTIME] },
+    service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep", "workplace"], outside: [...PURE, ...FILES, ...RUNTIME] },
+    cli:        { ours: ["config", "store", "model", "agent", "received", "queue", "supervisor", "channels", "telemetry", "upkeep", "workplace", "service"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", ...RUNTIME] },
   },
 };
 

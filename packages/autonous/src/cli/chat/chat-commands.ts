@@ -11,7 +11,7 @@ import type { MessageChanges, ModelUse } from "./chat-record.ts";
 import { recordOf, findConversation, NEW_CONVERSATION, switchTo } from "./conversation.ts";
 import { listSessions, sessionTable } from "../session/sessions.ts";
 import { priceSource, sourceText } from "../../model/prices/prices.ts";
-import { providerOf } from "../session/asking.ts";
+import { providerOf } from "../../workplace/model-requests.ts";
 import { toolTable } from "../commands/tools.ts";
 import { table } from "../output/table.ts";
 import { totalUse } from "./chat-record.ts";

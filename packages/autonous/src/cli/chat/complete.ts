@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { findProgram, isInside, makeVisible } from "@autonous/runtime/internal";
 import type { Runtime } from "@autonous/runtime";
 import type { Completions } from "../../channels/terminal/read-message.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 interface CompleteOptions {
   readonly commands: readonly string[];

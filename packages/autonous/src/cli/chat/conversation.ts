@@ -1,9 +1,9 @@
 import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import type { Message } from "../../model/provider.ts";
-import type { AgentSession, Asked } from "../session/agent-session.ts";
+import type { AgentSession, TaskOutcome } from "../session/agent-session.ts";
 import type { CommandInput } from "../command.ts";
 import { report } from "../commands/run.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { findRecordedRun, historyOf, windowOf } from "../records/recorded-tasks.ts";
 import { attachFiles } from "./attach.ts";
 import { readChatRecord } from "./chat-record.ts";
@@ -15,7 +15,7 @@ export interface Conversation {
   /** Undefined: a new conversation. */
   readonly run_id?: string | undefined;
   readonly history: readonly Message[];
-  readonly window?: Asked["window"];
+  readonly window?: TaskOutcome["window"];
 }
 
 /** A conversation: one run, in which each message is a task. */
@@ -27,7 +27,7 @@ export interface Chat extends CommandInput {
   readonly open: (run_id: string | undefined) => Promise<AgentSession>;
   history: readonly Message[];
   /** The context window of the last request. */
-  window?: Asked["window"];
+  window?: TaskOutcome["window"];
   /** Notes to send to the model with the next message. */
   readonly news: string[];
   /** Whether a message was ever sent to the model, so that the chat can be resumed. */
@@ -75,7 +75,7 @@ export async function say(chat: Chat, text: string): Promise<void> {
   print.note(statusLine({ model: session.provider.name, ...asked, profile }, print.noteWidth));
 }
 
-function remember(chat: Chat, { messages, window, outcome, error }: Asked): void {
+function remember(chat: Chat, { messages, window, outcome, error }: TaskOutcome): void {
   if (messages !== undefined) chat.history = closed(messages);
   chat.window = window;
   if (outcome !== "completed")

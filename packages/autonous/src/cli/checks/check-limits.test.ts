@@ -2,7 +2,7 @@ import { machineLimits } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { loadConfiguration } from "../../config/load.ts";
 import { checkLimits } from "./checks.ts";
-import { commandLimits } from "../session/open-runtime.ts";
+import { commandLimits } from "../../workplace/runtime-options.ts";
 
 const NO_FILE = "/nonexistent/config.json";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { loadConfiguration } from "../../config/load.ts";
 import { checkModel } from "./check-model.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 const OLLAMA = "compatible:qwen3:8b@http://127.0.0.1:11434/v1";
 const SAYS = /OLLAMA_CONTEXT_LENGTH=32768.*AUTONOUS_CONTEXT_TOKENS/;

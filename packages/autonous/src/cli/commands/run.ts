@@ -5,14 +5,14 @@ import { createScreen } from "../../channels/terminal/screen.ts";
 import { REASONS } from "../../model/failures/failure.ts";
 import type { ModelProvider } from "../../model/provider.ts";
 import { openSession } from "../session/agent-session.ts";
-import type { AgentSession, Asked, Before } from "../session/agent-session.ts";
-import { providerOf } from "../session/asking.ts";
+import type { AgentSession, TaskOutcome, PreviousAttempt } from "../session/agent-session.ts";
+import { providerOf } from "../../workplace/model-requests.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { readLimits } from "../options.ts";
 import { readPiped, withContext } from "../session/piped-input.ts";
 import type { Print } from "../output/print.ts";
@@ -56,7 +56,7 @@ type Task = Parameters<AgentSession["ask"]>[0];
 interface Wanted {
   readonly task: Task;
   readonly run_id?: string;
-  readonly before?: Before;
+  readonly before?: PreviousAttempt;
 }
 
 function checkWords(text: string, resume: string | undefined): void {
@@ -94,28 +94,28 @@ async function recordedTask({ state_dir }: Workplace, id: string): Promise<Wante
   const { task_id, trace_id, text, ended } = tasks.at(-1) ?? tasks[0];
   const task = { task_id, trace_id, text, history: historyOf(tasks.slice(0, -1)) };
   if (ended === "completed") return { task, run_id };
-  return { task, run_id, before: ended ?? "broken_off" };
+  return { task, run_id, before: ended ?? "interrupted" };
 }
 
-function exitCodeFor({ outcome, unasked, error }: Asked): ExitCode {
+function exitCodeFor({ outcome, unapproved, error }: TaskOutcome): ExitCode {
   // The model handled the refusals, but the calling script has to know about them too.
-  if (outcome === "completed") return unasked.length === 0 ? EXIT.done : EXIT.approval_needed;
+  if (outcome === "completed") return unapproved.length === 0 ? EXIT.done : EXIT.approval_needed;
   if (outcome === "parked") return EXIT.approval_needed;
   return outcome === "cancelled" ? EXIT.interrupted : exitCodeOf(error?.code ?? "InternalError");
 }
 
 /** Reports the outcome: one document for programs; for people the answer, unless it was already shown live. */
-export async function report(asked: Asked, session: AgentSession, print: Print): Promise<void> {
+export async function report(asked: TaskOutcome, session: AgentSession, print: Print): Promise<void> {
   const { runtime, view, provider } = session;
-  const { outcome, answer, error, turns, calls, unasked, usage, model } = asked;
+  const { outcome, answer, error, turns, calls, unapproved, usage, model } = asked;
   if (print.json) {
-    const ok = outcome === "completed" && unasked.length === 0;
+    const ok = outcome === "completed" && unapproved.length === 0;
     return print.document({
       ok,
       outcome,
       answer,
       ...(asked.cut === true ? { cut: true } : {}),
-      error: error ?? unasked[0] ?? null,
+      error: error ?? unapproved[0] ?? null,
       turns,
       calls,
       usage,
@@ -126,8 +126,8 @@ export async function report(asked: Asked, session: AgentSession, print: Print):
   if (answer !== "" && !(view.isAnswerShown && print.textWidth !== undefined))
     await printAnswer(answer, provider, print);
   else if (asked.cut === true) print.note(CUT_NOTE);
-  if (unasked.length > 0)
-    print.note(`${count(unasked.length, "call")} needed approval, but no one could be asked: see above`);
+  if (unapproved.length > 0)
+    print.note(`${count(unapproved.length, "call")} needed approval, but no one could be asked: see above`);
   if (error === undefined) return;
   print.note(`${error.code}: ${error.message}`);
   print.note(error.reason === undefined ? ERRORS[error.code].hint : REASONS[error.reason].hint);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createRuntime, redact } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
 import { listSkills, makeVisible, makeVisibleLines, nearestNames } from "@autonous/runtime/internal";
 import type { SkillEntry, SkillIndex } from "@autonous/runtime/internal";
 import { cutTo } from "../../channels/words/width.ts";
@@ -8,8 +8,9 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, isTrustedSkill, plainOptions } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
+import { inspectRuntime, isTrustedSkill, runtimeOptions } from "../../workplace/runtime-options.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { table } from "../output/table.ts";
 import { oneLine, wrapLines } from "../output/text-lines.ts";
 import { skillDetails } from "../trust/trust-details.ts";
@@ -124,12 +125,9 @@ async function moreOf(skill: SkillEntry, { index, place }: Pick<Shown, "index" |
   );
   const shown = text === undefined ? null : redact(text).text;
   if (allowed_tools === undefined || !trusted || !index.skills.includes(skill)) return { text: shown };
-  const runtime = await createRuntime({ ...plainOptions(place), looking: true, skill: skill.name });
-  try {
-    return { text: shown, tools_left: runtime.tools().map((tool) => tool.name) };
-  } finally {
-    await runtime.close();
-  }
+  const options = { ...runtimeOptions(place), skill: skill.name };
+  const tools_left = await inspectRuntime(options, (runtime) => runtime.tools().map((tool) => tool.name));
+  return { text: shown, tools_left };
 }
 
 function linesOf(skill: SkillEntry & More): readonly string[] {

@@ -6,8 +6,8 @@ import type { LongScope } from "../../channels/terminal/answers.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
 import type { Screen } from "../../channels/terminal/screen.ts";
 import type { CommandInput } from "../command.ts";
-import { runtimeOptions, tellRefused } from "./open-runtime.ts";
-import type { Workplace } from "./open-runtime.ts";
+import { optionsWithModules, printRefused } from "./find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { personName, whyNoPerson } from "./person.ts";
 import { replayOptions } from "../records/replay-options.ts";
 
@@ -44,9 +44,9 @@ export async function openAttended(
   more: Partial<RuntimeOptions> = {},
 ): Promise<Runtime> {
   const { place } = attended;
-  tellRefused(place, input.print);
+  printRefused(place, input.print);
   const onApproval = openApprover(input, attended);
-  const own = await runtimeOptions(place, input.print);
+  const own = await optionsWithModules(place, input.print);
   const { onReverseThinking = more.onReverseThinking } = own; // a module's handler takes precedence over a model
   return await createRuntime({
     ...own,

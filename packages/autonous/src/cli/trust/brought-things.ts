@@ -8,8 +8,8 @@ import { thingOf } from "../../config/project.ts";
 import { readTexts } from "../../config/thing-texts.ts";
 import { changesSince, filesChangedSince } from "../../config/trust.ts";
 import type { FileChange, Thing, TrustedThing, TrustStore } from "../../config/trust.ts";
-import { isTrustedSkill } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { isTrustedSkill } from "../../workplace/runtime-options.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { count } from "../usage.ts";
 
 /** A configuration, module or skill of the workspace, with its trust status. */

@@ -1,8 +1,8 @@
 import { arch, release, type } from "node:os";
 import { listSkills, readNotes, surveyWorkspace } from "@autonous/runtime/internal";
-import type { ProjectContext } from "../../agent/instructions.ts";
-import { isTrustedSkill } from "./open-runtime.ts";
-import type { Workplace } from "./open-runtime.ts";
+import type { ProjectContext } from "../agent/instructions.ts";
+import { isTrustedSkill } from "./runtime-options.ts";
+import type { Workplace } from "./workplace.ts";
 
 /** The workspace description for the model: content, notes for agents, and trusted skills. */
 export async function readProject({ roots, cwd, state_dir, configuration }: Workplace): Promise<ProjectContext> {

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { ProjectContext } from "../../agent/instructions.ts";
-import { findWorkplace } from "./open-runtime.ts";
-import { readProject } from "./project-text.ts";
+import type { ProjectContext } from "../agent/instructions.ts";
+import { findWorkplace } from "../cli/session/find-workplace.ts";
+import { readProject } from "./project-context.ts";
 
 /** Reads the project in a folder that `prepare` has filled. */
 async function read(prepare: (folder: string, home: string) => void): Promise<ProjectContext> {
