@@ -27,6 +27,7 @@ const CHECKS: readonly (readonly [name: string, program: string, ...words: strin
   ["format",         "oxfmt", "--check"],
   ["architecture",   "node", "scripts/check-architecture.ts"],
   ["duplicates",     "node", "scripts/check-duplicates.ts"],
+  ["words",          "node", "scripts/check-words.ts"],
   ["unused exports", "knip"],
   ["lock file",      "node", "scripts/check-lock.ts"],
   ["docs",           "node", "scripts/docs.ts"],
