@@ -68,7 +68,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; token
   return JSON.parse(text) as { url: string; token_file: string };
 }
 
-interface Told {
+interface TaskView {
   readonly task: { readonly state: string; readonly created_at: number; readonly started_at: number | null };
 }
 
@@ -78,9 +78,13 @@ async function post({ request }: Serving, body: object): Promise<string> {
   return ((await response.json()) as { task_id: string }).task_id;
 }
 
-async function waitFor(serving: Serving, task_id: string, state: (state: string) => boolean): Promise<Told["task"]> {
+async function waitFor(
+  serving: Serving,
+  task_id: string,
+  state: (state: string) => boolean,
+): Promise<TaskView["task"]> {
   for (;;) {
-    const { task } = (await (await serving.request(`/api/tasks/${task_id}`)).json()) as Told;
+    const { task } = (await (await serving.request(`/api/tasks/${task_id}`)).json()) as TaskView;
     if (state(task.state)) return task;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }

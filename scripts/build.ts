@@ -54,7 +54,7 @@ const source: InputOptions = {
 };
 
 /**
- * What each of these needs is one file, but for what those before it need: every file more takes time at every start,
+ * What each of these needs is one file, except what those before it need: every additional file takes time at every start,
  * and so does code that is not used.
  */
 const STARTS = ["cli/main.ts", "cli/commands/redact.ts", "cli/commands/call.ts", "cli/commands/run.ts"] as const;

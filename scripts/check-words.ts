@@ -55,7 +55,7 @@ const NAMES: readonly WordRow[] = [
   { word: /^MOST_[A-Z]/,                                         instead: "MAX_…" },
   { word: /^(?:LAST_WORDS|AS_IT_IS|A_READ|MAX_BESIDE|LOOKS)(?:_MS)?$/, instead: "the field's term: FLUSH_MS, READ_ONLY, PAGE_SIZE, MAX_PARALLEL" },
   { word: /^isStandIn|^standIn|^STAND_IN|StandIn/,               instead: "placeholder, substitute" },
-  { word: /^(?:ChantWatch|ChangedMeanwhile|UsedWrongly)$/,       instead: "the field's term: RepetitionDetector, ConcurrentChangeError, UsageError" },
+  { word: /^(?:ChantWatch|ChangedMeanwhile)$/,      instead: "the field's term: RepetitionDetector, ConcurrentChangeError" },
 ];
 
 /** Files that contain such words for a reason. */

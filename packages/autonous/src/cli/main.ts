@@ -96,9 +96,8 @@ function classify(error: unknown): Classified {
   if (error instanceof ToolError) {
     return { code: error.code, exitCode: exitCodeOf(error.code), message, hint: error.hint };
   }
-  if (error instanceof ConfigurationError)
-    return { code: "InvalidConfiguration", exitCode: EXIT.used_wrongly, message };
-  if (error instanceof UsageError) return { code: "UsedWrongly", exitCode: EXIT.used_wrongly, message };
+  if (error instanceof ConfigurationError) return { code: "InvalidConfiguration", exitCode: EXIT.usage_error, message };
+  if (error instanceof UsageError) return { code: "UsedWrongly", exitCode: EXIT.usage_error, message };
   const { code, syscall } = Object(error) as NodeJS.ErrnoException;
   if (syscall !== undefined) return { code: "IOError", exitCode: EXIT.failed, message, hint: ERRORS.IOError.hint };
   return { code: code ?? "InternalError", exitCode: EXIT.failed, message };

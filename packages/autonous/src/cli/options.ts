@@ -8,7 +8,7 @@ import { limitsOf } from "../workplace/workplace.ts";
 const MAX = 100_000;
 
 /** A whole number from the command line. */
-export function readLimit(given: Given, fallback: number, max = MAX): number {
+export function readLimit(given: OptionValue, fallback: number, max = MAX): number {
   if (given === undefined) return fallback;
   const text = String(given);
   const value = Number(text);
@@ -16,7 +16,7 @@ export function readLimit(given: Given, fallback: number, max = MAX): number {
   throw new UsageError(`Invalid number "${text}" (a whole number from 1 to ${max})`);
 }
 
-type Given = CommandInput["options"][string];
+type OptionValue = CommandInput["options"][string];
 
 /** The limits of a task: from the command line, else from the configuration. */
 export function readLimits(options: CommandInput["options"], settings: Settings): AgentLimits {
@@ -31,7 +31,7 @@ export function readLimits(options: CommandInput["options"], settings: Settings)
 }
 
 /** `2.50` is 250 hundredths. */
-function readCents(given: Given): number | undefined {
+function readCents(given: OptionValue): number | undefined {
   if (given === undefined) return undefined;
   const text = String(given);
   const cents = Math.round(Number(text) * 100);
@@ -42,7 +42,7 @@ function readCents(given: Given): number | undefined {
 const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
 
 /** `90`, `90s`, `15m` or `2h`. */
-function readSeconds(given: Given): number | undefined {
+function readSeconds(given: OptionValue): number | undefined {
   if (given === undefined) return undefined;
   const text = String(given);
   const [, number, unit = ""] = /^(\d{1,9})([smh]?)$/.exec(text) ?? [];

@@ -5,7 +5,7 @@ import type { CallError, Runtime, Tool, ToolCallResult } from "@autonous/runtime
 import { resultOfEvent } from "../agent/recorded-result.ts";
 import { readRecord } from "../agent/resume.ts";
 import type { AgentRecord } from "../agent/resume.ts";
-import { IMAGE_TYPES, MOST_IMAGE_BYTES, MOST_IMAGE_PIXELS } from "../model/prompt/images.ts";
+import { IMAGE_TYPES, MAX_IMAGE_BYTES, MOST_IMAGE_PIXELS } from "../model/prompt/images.ts";
 import { withQuotations } from "../model/prompt/quoted.ts";
 import type { MessageImage, ModelProvider } from "../model/provider.ts";
 import type { Lease, Store } from "../store/store.ts";
@@ -105,7 +105,7 @@ function imagesOf(files: readonly ReceivedFile[], readFile: ReadFile): ReadonlyM
   let left = MOST_SHOWN_BYTES;
   for (const { id, kept, path, media_type = "" } of files) {
     if (path === undefined || kept === undefined) continue;
-    if (!IMAGE_TYPES.has(media_type) || kept.bytes > Math.min(MOST_IMAGE_BYTES, left)) continue;
+    if (!IMAGE_TYPES.has(media_type) || kept.bytes > Math.min(MAX_IMAGE_BYTES, left)) continue;
     const content = readFile(id, kept);
     if (content === undefined || !canBeShown(content, media_type)) continue;
     left -= kept.bytes;

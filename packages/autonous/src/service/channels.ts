@@ -1,6 +1,6 @@
 import type { Commander } from "../queue/commander.ts";
 import type { ServiceContext } from "./context.ts";
-import { openTelegramChannel } from "./telegram.ts";
+import { openTelegramChannel } from "./telegram-channel.ts";
 
 /** An open channel: it receives messages, and its commander sends the entries of the outbox. */
 export interface OpenChannel {

@@ -13,7 +13,7 @@ export async function readProject({ roots, cwd, state_dir, configuration }: Work
   return {
     surroundings: {
       date: dateOf(new Date()),
-      system: `${type()} ${release().slice(0, MOST_RELEASE)}, ${arch()}`,
+      system: `${type()} ${release().slice(0, MAX_RELEASE)}, ${arch()}`,
       workspace: surveyWorkspace(place),
     },
     ...(notes.notes.length + notes.skipped.length === 0 ? {} : { notes }),
@@ -21,7 +21,7 @@ export async function readProject({ roots, cwd, state_dir, configuration }: Work
   };
 }
 
-const MOST_RELEASE = 40;
+const MAX_RELEASE = 40;
 
 /** The local date. */
 function dateOf(now: Date): string {

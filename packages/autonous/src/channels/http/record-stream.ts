@@ -6,7 +6,7 @@ import type { RouteParts } from "./routes.ts";
 import { readNumber } from "./read-query.ts";
 
 const LOOK_MS = 1000;
-const A_READ = 200;
+const PAGE_SIZE = 200;
 
 /**
  * `GET /api/events`: the events of all runs as they are recorded, each with its position as id. Starts after
@@ -53,14 +53,14 @@ async function writeRecord(stream: SSEStreamingApi, after: number, parts: RouteP
   while (!stream.aborted) {
     const rung = bell.wait(LOOK_MS);
     const isLast = closing.aborted;
-    const recorded = await store.events.rows({ after: last, limit: A_READ });
+    const recorded = await store.events.rows({ after: last, limit: PAGE_SIZE });
     for (const { position, run_id, event } of recorded) {
       if (stream.aborted) return;
       const shown = "unreadable" in event ? damaged(run_id, event) : { event: event.type, data: JSON.stringify(event) };
       await stream.writeSSE({ id: String(position), ...shown });
       last = position;
     }
-    if (recorded.length === A_READ) continue;
+    if (recorded.length === PAGE_SIZE) continue;
     if (isLast) return;
     await rung;
   }

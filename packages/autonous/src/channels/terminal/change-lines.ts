@@ -2,7 +2,7 @@ import { makeVisible } from "@autonous/runtime/internal";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { diffLines } from "./diff-lines.ts";
 import { argumentsOf, isExcerpt } from "../words/event-words.ts";
-import { moreLines } from "./output-lines.ts";
+import { moreLines } from "./command-output.ts";
 import type { Screen } from "./screen.ts";
 import { wrap } from "../words/width.ts";
 

@@ -68,12 +68,12 @@ export function openKeyboard(): Keyboard | undefined {
   };
 }
 
-const MOST_AWAY = 4096;
+const MAX_AWAY = 4096;
 
 function readAway(descriptor: number): void {
   const bytes = Buffer.alloc(1024);
   try {
-    for (let times = 0; times < MOST_AWAY; times++) if (readSync(descriptor, bytes) === 0) return;
+    for (let times = 0; times < MAX_AWAY; times++) if (readSync(descriptor, bytes) === 0) return;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EAGAIN" && code !== "EIO") throw error; // no input is left, or the terminal is gone

@@ -5,7 +5,7 @@ import type { AttachedFile, EventType, Progress } from "@autonous/runtime/intern
 import { changeLines } from "./change-lines.ts";
 import { callWords, problemOf } from "../words/event-words.ts";
 import { noteLines } from "./note-lines.ts";
-import { outputLines } from "./output-lines.ts";
+import { outputLines } from "./command-output.ts";
 import { problemOfReply } from "../../model/failures/reply-words.ts";
 import { skillWords } from "../../store/record/skill-words.ts";
 import { switchWords } from "../../store/record/switch-words.ts";

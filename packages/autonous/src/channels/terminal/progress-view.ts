@@ -1,6 +1,6 @@
 import { makeVisible } from "@autonous/runtime/internal";
 import type { Progress } from "@autonous/runtime/internal";
-import { linesOf, outputLine } from "./output-lines.ts";
+import { linesOf, outputLine } from "./command-output.ts";
 import type { Screen } from "./screen.ts";
 import { cutTo, foldHard } from "../words/width.ts";
 

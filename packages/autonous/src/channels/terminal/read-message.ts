@@ -23,7 +23,7 @@ export interface MessageOptions {
 }
 
 const MORE = "… ";
-export const MOST_KEPT = 500;
+export const MAX_KEPT = 500;
 /** Maximum length of a message. */
 const LONGEST_PASTE = 100_000;
 /** Longer or multi-line pastes are shown as one placeholder word. */
@@ -53,7 +53,7 @@ export async function readMessage(
     output,
     terminal: true,
     history: history.map(onOneLine),
-    historySize: MOST_KEPT,
+    historySize: MAX_KEPT,
     prompt,
     ...(complete === undefined ? {} : { completer: completerOf(complete) }),
   });

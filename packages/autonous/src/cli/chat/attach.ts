@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ToolCallResult } from "@autonous/runtime";
-import { IMAGE_TYPES, MOST_IMAGE_BYTES } from "../../model/prompt/images.ts";
+import { IMAGE_TYPES, MAX_IMAGE_BYTES } from "../../model/prompt/images.ts";
 import { nameInHeading, withQuotations } from "../../model/prompt/quoted.ts";
 import type { Quotation } from "../../model/prompt/quoted.ts";
 import type { MessageImage } from "../../model/provider.ts";
 import { errorText } from "../../model/prompt/result-text.ts";
-import type { Chat } from "./conversation.ts";
+import type { Chat } from "./chat-conversation.ts";
 import { findMentions } from "./mentions.ts";
 import type { Mention } from "./mentions.ts";
 
@@ -18,8 +18,8 @@ interface AttachedMessage {
 }
 
 /** Limits per message: number of files, and characters of their text. */
-const MOST_FILES = 20;
-const MOST_CHARACTERS = 200_000;
+const MAX_FILES = 20;
+const MAX_CHARACTERS = 200_000;
 
 type ChatParts = Pick<Chat, "session" | "place" | "print" | "signal">;
 
@@ -43,9 +43,9 @@ export async function attachFiles(text: string, chat: ChatParts, task: Task): Pr
   const quotations: Quotation[] = [];
   const images: MessageImage[] = [];
   const problems: string[] = [];
-  let left = MOST_CHARACTERS;
+  let left = MAX_CHARACTERS;
   for (const [index, mention] of mentions.entries()) {
-    const isTooMuch = index >= MOST_FILES || left <= 0;
+    const isTooMuch = index >= MAX_FILES || left <= 0;
     const piece = isTooMuch ? tooMuch() : await attach(mention, chat, task);
     if ("problem" in piece) problems.push(`${nameInHeading(mention.path)} is not attached: ${piece.problem}`);
     else {
@@ -62,7 +62,7 @@ export async function attachFiles(text: string, chat: ChatParts, task: Task): Pr
 }
 
 function tooMuch(): Piece {
-  return { problem: `a message takes ${MOST_FILES} files with ${MOST_CHARACTERS} characters; name it in another one` };
+  return { problem: `a message takes ${MAX_FILES} files with ${MAX_CHARACTERS} characters; name it in another one` };
 }
 
 async function attach(mention: Mention, chat: ChatParts, task: Task): Promise<Piece> {
@@ -110,8 +110,8 @@ function attachImage(path: string, result: ToolCallResult, { session, place }: C
   if (provider.takes_images !== true) return { problem: `the model "${provider.name}" does not support images` };
   if (!IMAGE_TYPES.has(media_type))
     return { problem: `images of type ${media_type} are not supported; convert it to PNG` };
-  if (size > MOST_IMAGE_BYTES)
-    return { problem: `it has ${size} bytes, and at most ${MOST_IMAGE_BYTES} are allowed; make it smaller` };
+  if (size > MAX_IMAGE_BYTES)
+    return { problem: `it has ${size} bytes, and at most ${MAX_IMAGE_BYTES} are allowed; make it smaller` };
   const bytes = readBytes(resolve(place.cwd, path));
   if (bytes === undefined || createHash("sha256").update(bytes).digest("hex") !== sha256)
     return { problem: "it changed while it was read; send the message again" };
@@ -130,7 +130,7 @@ function readBytes(path: string): Buffer | undefined {
   }
   try {
     const stats = fstatSync(fd);
-    return stats.isFile() && stats.size <= MOST_IMAGE_BYTES ? readFileSync(fd) : undefined;
+    return stats.isFile() && stats.size <= MAX_IMAGE_BYTES ? readFileSync(fd) : undefined;
   } finally {
     closeSync(fd);
   }

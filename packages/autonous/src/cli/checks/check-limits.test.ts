@@ -6,7 +6,7 @@ import { commandLimits } from "../../workplace/runtime-options.ts";
 
 const NO_FILE = "/nonexistent/config.json";
 
-test("where nobody says otherwise a command gets what fits the machine", () => {
+test("without settings, a command gets limits that fit the machine", () => {
   const configuration = loadConfiguration({}, NO_FILE);
 
   expect(commandLimits(configuration.settings)).toEqual(machineLimits());

@@ -28,8 +28,8 @@ export async function run(input: CommandInput): Promise<ExitCode> {
   const place = findWorkplace(input);
   const limits = readLimits(options, place.configuration.settings);
   const provider = await chooseProvider(input, place);
-  const wanted = resume === undefined ? await newTask(input, provider) : await recordedTask(place, resume);
-  const { task, run_id, before } = wanted;
+  const start = resume === undefined ? await newTask(input, provider) : await recordedTask(place, resume);
+  const { task, run_id, before } = start;
   await noteMissingSandbox(place, print.note);
   const session = await openSession(input, {
     place,
@@ -53,7 +53,7 @@ export async function run(input: CommandInput): Promise<ExitCode> {
 
 type Task = Parameters<AgentSession["ask"]>[0];
 
-interface Wanted {
+interface RunStart {
   readonly task: Task;
   readonly run_id?: string;
   readonly before?: PreviousAttempt;
@@ -74,7 +74,7 @@ export async function chooseProvider({ options }: CommandInput, { configuration 
 }
 
 /** `-` alone: the task itself is piped in. Otherwise piped input is attached to the task. */
-async function newTask({ args, print, signal }: CommandInput, provider: ModelProvider): Promise<Wanted> {
+async function newTask({ args, print, signal }: CommandInput, provider: ModelProvider): Promise<RunStart> {
   const text = args.join(" ");
   const piped = await readPiped({ signal, note: print.note });
   if (text === "-") {
@@ -89,7 +89,7 @@ async function newTask({ args, print, signal }: CommandInput, provider: ModelPro
   return { task: { text } };
 }
 
-async function recordedTask({ state_dir }: Workplace, id: string): Promise<Wanted> {
+async function recordedTask({ state_dir }: Workplace, id: string): Promise<RunStart> {
   const { run_id, tasks } = await findRecordedRun(state_dir, id);
   const { task_id, trace_id, text, ended } = tasks.at(-1) ?? tasks[0];
   const task = { task_id, trace_id, text, history: historyOf(tasks.slice(0, -1)) };

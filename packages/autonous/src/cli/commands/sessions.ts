@@ -3,7 +3,7 @@ import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../session/find-workplace.ts";
 import { readLimit } from "../options.ts";
-import { listSessions, sessionTable } from "../session/sessions.ts";
+import { listSessions, sessionTable } from "../session/list-sessions.ts";
 
 const SHOWN = 20;
 

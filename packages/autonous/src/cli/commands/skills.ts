@@ -69,14 +69,14 @@ function aboutOf({ description, warnings, disable_model_invocation }: SkillEntry
   ].join("; ");
 }
 
-interface Shown {
+interface SkillView {
   readonly index: SkillIndex;
   readonly place: Workplace;
   readonly input: CommandInput;
 }
 
 /** Includes the text, because the user has to see it to decide about trust. */
-async function showOne(name: string, { index, place, input: { print } }: Shown): Promise<ExitCode> {
+async function showOne(name: string, { index, place, input: { print } }: SkillView): Promise<ExitCode> {
   const all = [...index.skills, ...index.shadowed.map(({ skill }) => skill)];
   const found = all.filter((skill) => skill.name === name || skill.aliases.includes(name));
   const broken = index.broken.filter((each) => each.name === name);
@@ -118,7 +118,7 @@ interface More {
 }
 
 /** A name selects the first skill of that name, so the remaining tools of a shadowed one are unknown. */
-async function moreOf(skill: SkillEntry, { index, place }: Pick<Shown, "index" | "place">): Promise<More> {
+async function moreOf(skill: SkillEntry, { index, place }: Pick<SkillView, "index" | "place">): Promise<More> {
   const { folder: path, files, skill_md, allowed_tools, trusted } = skill;
   const [text] = Object.values(
     readTexts({ kind: "skill", path, files: files.filter((each) => each.path === skill_md) }),

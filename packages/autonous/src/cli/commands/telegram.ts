@@ -34,7 +34,7 @@ export async function pair(input: CommandInput): Promise<ExitCode> {
     const link = bot === undefined ? null : `https://t.me/${bot}?start=${made.code}`;
     const isWaiting = options["noWait"] !== true;
     if (print.json && !isWaiting) print.document({ code: made.code, link, expires_at: isoTime(made.expires_at) });
-    else tellCode(input, { made, bot, link, isWaiting });
+    else printCode(input, { made, bot, link, isWaiting });
     noteService(input, place);
     if (!isWaiting) return EXIT.done;
     const state = await untilUsed(store, made, signal);
@@ -44,7 +44,7 @@ export async function pair(input: CommandInput): Promise<ExitCode> {
   });
 }
 
-interface Shown {
+interface PairingView {
   readonly made: MadeCode;
   readonly bot: string | undefined;
   readonly link: string | null;
@@ -52,7 +52,7 @@ interface Shown {
 }
 
 /** Lines of at most 80 columns, the link on a separate line, so that a terminal does not break it. */
-function tellCode({ print }: CommandInput, { made, bot, link, isWaiting }: Shown): void {
+function printCode({ print }: CommandInput, { made, bot, link, isWaiting }: PairingView): void {
   const lines = [
     `Code: ${made.code}`,
     ...(link === null

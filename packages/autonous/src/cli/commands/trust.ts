@@ -15,8 +15,8 @@ import { whyNoPerson } from "../session/person.ts";
 import type { Print } from "../output/print.ts";
 import { replayOptions } from "../records/replay-options.ts";
 import { typedLines } from "../session/standard-input.ts";
-import { digestOf, findBrought, modulesOf, skillsOf } from "../trust/brought-things.ts";
-import type { Brought } from "../trust/brought-things.ts";
+import { digestOf, findWorkspaceThings, modulesOf, skillsOf } from "../trust/workspace-things.ts";
+import type { WorkspaceThing } from "../trust/workspace-things.ts";
 import { wrapLines } from "../output/text-lines.ts";
 import { detailLines } from "../trust/trust-details.ts";
 import { summaryLines } from "../trust/trust-summary.ts";
@@ -35,8 +35,8 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
       throw new UsageError("--revoke cannot be combined with --digest: name what to revoke instead");
     return await revoke(input, place, store);
   }
-  const { things, left_out } = await findBrought(place, store);
-  const named = ({ thing, skill }: Brought): Named => ({ ...thing, name: skill?.name });
+  const { things, left_out } = await findWorkspaceThings(place, store);
+  const named = ({ thing, skill }: WorkspaceThing): Named => ({ ...thing, name: skill?.name });
   const brought = select(things, { args: input.args, cwd: place.cwd }, named);
   const digest = digestOf(brought, place);
   const waiting = brought.filter(({ status }) => status === "new" || status === "changed");
@@ -123,7 +123,7 @@ function commandFor({ args }: CommandInput, place: Workplace, more: readonly str
 interface Question {
   readonly digest: string;
   readonly given: CommandInput["options"][string];
-  readonly brought: readonly Brought[];
+  readonly brought: readonly WorkspaceThing[];
   /** The command that trusts exactly this, without a terminal. */
   readonly command: string;
   /** How to see more. */
@@ -180,15 +180,15 @@ async function isAnsweredYes({ print, signal, show }: Pick<Question, "print" | "
   return false;
 }
 
-interface Shown {
-  readonly brought: readonly Brought[];
+interface TrustView {
+  readonly brought: readonly WorkspaceThing[];
   readonly left_out: readonly string[];
   readonly digest: string;
   readonly trusted: boolean;
   readonly details: boolean;
 }
 
-function showAll({ brought, left_out, digest, trusted, details }: Shown, place: Workplace, print: Print): void {
+function showAll({ brought, left_out, digest, trusted, details }: TrustView, place: Workplace, print: Print): void {
   const { opened, configuration, cwd } = place;
   const refused = configuration.refused.filter(({ until_trusted }) => !until_trusted);
   if (print.json) {
@@ -206,7 +206,16 @@ function showAll({ brought, left_out, digest, trusted, details }: Shown, place: 
   print.text(wrapLines(lines, textWidth).join("\n"));
 }
 
-function documentOf({ thing, status, changes, files_changed, widens, skill, before, shadowed_by }: Brought): object {
+function documentOf({
+  thing,
+  status,
+  changes,
+  files_changed,
+  widens,
+  skill,
+  before,
+  shadowed_by,
+}: WorkspaceThing): object {
   return {
     ...thing,
     status,

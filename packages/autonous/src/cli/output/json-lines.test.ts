@@ -26,7 +26,7 @@ const CASES: readonly { readonly title: string; readonly chunks: readonly (strin
   { title: "a byte order mark",                  chunks: ["\ufeff1\n"],          lines: [{ value: 1 }] },
   { title: "blank lines",                        chunks: ["\n \n1\n\n"],         lines: [{ problem: "The line is empty" }, { problem: "The line is empty" }, { value: 1 }, { problem: "The line is empty" }] },
   { title: "an object with a name twice",        chunks: ['{"a":{"b":1,"\\u0062":2}}\n1\n'], lines: [{ problem: expect.stringMatching(/^The line is not valid JSON \(An object has the same name twice/) as string }, { value: 1 }] },
-  { title: "bytes that are no text",             chunks: [Buffer.from([0xff, 0x0a]), "1\n"], lines: [{ problem: "The line is not UTF-8" }, { value: 1 }] },
+  { title: "bytes that are not text",            chunks: [Buffer.from([0xff, 0x0a]), "1\n"], lines: [{ problem: "The line is not UTF-8" }, { value: 1 }] },
   { title: "a surrogate in bytes",               chunks: [Buffer.from([0xed, 0xa0, 0x80, 0x0a])], lines: [{ problem: "The line is not UTF-8" }] },
 ];
 

@@ -12,7 +12,7 @@ interface EventTailsOptions {
   readonly task_id?: string | undefined;
 }
 
-const A_READ = 500;
+const PAGE_SIZE = 500;
 
 /**
  * Follows the events of a state folder: the service's from its store, which is ahead of the files; the command line's
@@ -46,10 +46,10 @@ export class EventTails {
     const stored: RuntimeEvent[] = [];
     const store = await this.#open();
     for (let isMore = store !== undefined; isMore;) {
-      const page = (await store?.events.rows({ ...this.#filter(), after: this.#position, limit: A_READ })) ?? [];
+      const page = (await store?.events.rows({ ...this.#filter(), after: this.#position, limit: PAGE_SIZE })) ?? [];
       stored.push(...readable(page));
       this.#position = page.at(-1)?.position ?? this.#position;
-      isMore = page.length === A_READ;
+      isMore = page.length === PAGE_SIZE;
     }
     return this.#merge(stored, await this.#files.next());
   }

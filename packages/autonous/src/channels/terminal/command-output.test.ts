@@ -1,7 +1,7 @@
 import type { ToolCallResult } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { changeLines } from "./change-lines.ts";
-import { outputLine, outputLines } from "./output-lines.ts";
+import { outputLine, outputLines } from "./command-output.ts";
 import { widthOf } from "../words/width.ts";
 
 const screen = { columns: 60, paint: (_: string, text: string) => text };

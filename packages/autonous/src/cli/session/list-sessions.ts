@@ -25,7 +25,7 @@ interface SessionFilter {
 }
 
 /** Maximum number of files to read, latest first: most runs are single calls. */
-const MOST_FILES = 2000;
+const MAX_FILES = 2000;
 
 /** The sessions of a state folder, last active first, without those of the service. */
 export async function listSessions(state_dir: string, { limit, kind }: SessionFilter): Promise<readonly Session[]> {
@@ -51,7 +51,7 @@ async function filesOf(records: Records, state_dir: string) {
       changedMs: statSync(runFile(state_dir, run_id), { throwIfNoEntry: false })?.mtimeMs ?? 0,
     }))
     .sort((a, b) => b.changedMs - a.changedMs || (a.run_id < b.run_id ? 1 : -1))
-    .slice(0, MOST_FILES);
+    .slice(0, MAX_FILES);
 }
 
 async function readSession(state_dir: string, run_id: string, changedMs: number): Promise<Session | undefined> {
