@@ -4,6 +4,7 @@ import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, rolldown } from "rolldown";
 import type { InputOptions } from "rolldown";
+import { applyPatch, PATCHES } from "./bundle-patches.ts";
 
 const root = join(import.meta.dirname, "..");
 const compiler = join(root, "node_modules/.bin/tsc");
@@ -18,34 +19,12 @@ for (const name of ["runtime", "autonous"]) {
   });
 }
 
-/**
- * Node's `Headers` bring all of its `fetch` along, which takes longer to load than Node itself to start. The library for
- * models uses them to put a record together, and requests are made without `fetch`.
- */
-const lightHeaders = {
-  name: "light-headers",
-  transform: {
-    filter: { id: /@ai-sdk\/provider-utils\/dist\/index\.js$/ },
-    handler: (code: string): string =>
-      `class Headers extends Map { constructor(given = {}) { super(Object.entries(given)); } }\n${code}`,
-  },
-};
-
-/** Telegram's library is given Node's own `fetch`. What it brings for older ones needs a module that Node warns of. */
-const ownFetch = {
-  name: "own-fetch",
-  transform: {
-    filter: { id: /grammy\/out\/(?:shim|types)\.node\.js$/ },
-    handler: (code: string): string => code.replace('require("node-fetch")', "({ default: fetch })"),
-  },
-};
-
 const product = join(root, "packages/autonous");
 const program = join(product, "src/cli/bin.ts");
 const source: InputOptions = {
   input: { autonous: program },
   platform: "node",
-  plugins: [lightHeaders, ownFetch],
+  plugins: PATCHES.map(applyPatch),
   // It finds its binary beside itself.
   external: ["@vscode/ripgrep"],
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },
