@@ -38,6 +38,7 @@ interface AgentTask {
   readonly rounds_before?: number;
 }
 
+/** Options of `runAgent`: the task, its runtime, the model and the limits. */
 export interface AgentOptions {
   /** What calls are made with, and where the record is kept. The caller closes it. */
   readonly runtime: Pick<
@@ -84,6 +85,7 @@ export interface AgentError {
   readonly reason?: FailureReason;
 }
 
+/** How a task ended, and what it used. */
 export interface AgentOutcome {
   /** `parked`: a call waits for a person. The same task, run again once they have answered, goes on from there. */
   readonly outcome: "completed" | "failed" | "cancelled" | "parked";
