@@ -16,6 +16,12 @@ const PLANTED = [
   { title: "a room that knows one above it",       file: "autonous/src/store/record/bad.ts", text: 'import { inbox } from "../queue/inbox.ts";',                  says: /"record" may not import "queue", which is above it/ },
   { title: "a room that knows what builds it",     file: "autonous/src/store/queue/bad.ts",  text: 'import { openStore } from "../open-store.ts";',               says: /"queue" may not import "open-store.ts"/ },
   { title: "a room without a place",               file: "autonous/src/channels/fax/bad.ts", text: 'import { a } from "../words/a.ts";',                         says: /"fax" has no place in the order/ },
+  { title: "a room of the machine that knows one above it", file: "runtime/src/machine/files/bad.ts", text: 'import { run } from "../sandbox/sandbox.ts";',        says: /"files" may not import "sandbox", which is above it/ },
+  { title: "a room of the machine without a place", file: "runtime/src/machine/gpu/bad.ts", text: 'import { a } from "../system/a.ts";',                  says: /"gpu" has no place in the order/ },
+  { title: "a room of the machine that knows what builds it", file: "runtime/src/machine/git/bad.ts", text: 'import { a } from "../machine.ts";',         says: /"git" may not import "machine.ts"/ },
+  { title: "a channel that knows another above it", file: "autonous/src/channels/http/bad.ts", text: 'import { a } from "../telegram/send.ts";',           says: /"http" may not import "telegram", which is above it/ },
+  { title: "a late import of a room above",        file: "autonous/src/channels/words/bad.ts", text: 'export const f = () => import("../terminal/a.ts");', says: /"words" may not import "terminal", which is above it/ },
+  { title: "a service that knows the command line", file: "autonous/src/service/bad.ts", text: 'import { table } from "../cli/output/table.ts";',            says: /"service" may not import "cli"/ },
   { title: "a file that is too long",              file: "runtime/src/gate/bad.ts",     text: "// line\n".repeat(301),                                            says: /301 lines, at most 300/ },
 ] as const;
 
