@@ -31,14 +31,14 @@ export async function startPruning({
   };
 }
 
-interface Pruning {
+interface PruneOptions {
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** The last warning, so that it is not repeated every hour. */
   readonly lastWarning: string;
 }
 
-async function pruneAll(pruner: Pruner, { log, signal, lastWarning }: Pruning): Promise<string> {
+async function pruneAll(pruner: Pruner, { log, signal, lastWarning }: PruneOptions): Promise<string> {
   const problems = new Set<string>();
   const done = { runs: 0, events: 0, changes: 0 };
   try {

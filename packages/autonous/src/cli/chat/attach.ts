@@ -57,8 +57,8 @@ export async function attachFiles(text: string, chat: ChatParts, task: Task): Pr
     }
   }
   for (const problem of problems) chat.print.note(problem);
-  const told = [text, ...problems.map((problem) => `(${problem})`)].join("\n\n");
-  return { text: withQuotations(told, quotations), images };
+  const message = [text, ...problems.map((problem) => `(${problem})`)].join("\n\n");
+  return { text: withQuotations(message, quotations), images };
 }
 
 function tooMuch(): Piece {

@@ -66,12 +66,12 @@ function refuse({ print }: Chat, message: string): void {
   else print.note(message);
 }
 
-const LONGEST_WORD = 60;
+const MAX_WORD_LENGTH = 60;
 
 function unknownCommand(word: string): string {
   const [nearest] = nearestNames(word, CHAT_COMMANDS);
   const meant = nearest === undefined ? "" : `did you mean ${nearest}? `;
-  const shown = word.slice(0, LONGEST_WORD).toWellFormed();
+  const shown = word.slice(0, MAX_WORD_LENGTH).toWellFormed();
   return `Unknown command ${shown}; ${meant}/help lists all. With a space in front it is sent as a message.`;
 }
 

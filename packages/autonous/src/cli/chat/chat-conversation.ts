@@ -64,15 +64,15 @@ export async function say(chat: Chat, text: string): Promise<void> {
   const task = { task_id: makeId("task", Date.now()), trace_id: makeTraceId() };
   // `direct` is not a model, so reading files would be useless.
   const isRead = session.provider.wants_all_tools !== true;
-  const { text: said, images } = isRead ? await attachFiles(text, chat, task) : { text, images: [] };
-  const told = [...news.splice(0), said].join("\n\n");
+  const { text: ownText, images } = isRead ? await attachFiles(text, chat, task) : { text, images: [] };
+  const fullText = [...news.splice(0), ownText].join("\n\n");
   const shown = { ...(window === undefined ? {} : { window }), ...(images.length === 0 ? {} : { images }) };
-  const asked = await session.ask({ ...task, text: told, history, source: "chat", ...shown });
-  remember(chat, asked);
-  await report(asked, session, print);
+  const outcome = await session.ask({ ...task, text: fullText, history, source: "chat", ...shown });
+  remember(chat, outcome);
+  await report(outcome, session, print);
   if (print.json) return;
   const { profile } = place.configuration.policy;
-  print.note(statusLine({ model: session.provider.name, ...asked, profile }, print.noteWidth));
+  print.note(statusLine({ model: session.provider.name, ...outcome, profile }, print.noteWidth));
 }
 
 function remember(chat: Chat, { messages, window, outcome, error }: TaskOutcome): void {

@@ -70,7 +70,7 @@ async function withoutDenied(paths: readonly string[], { explain }: Pick<Runtime
 
 /** Large folders are searched only in part, because completion has to be fast. */
 const MAX_BYTES = 2_000_000;
-const LONGEST_MS = 500;
+const SEARCH_TIMEOUT_MS = 500;
 
 /** The files below a folder, relative to it, as `find` lists them: without files that git ignores. */
 async function listFiles(folder: string, roots: readonly string[]): Promise<readonly string[]> {
@@ -83,7 +83,7 @@ async function listFiles(folder: string, roots: readonly string[]): Promise<read
     listed += piece;
     if (listed.length > MAX_BYTES) child.kill("SIGKILL");
   });
-  const late = setTimeout(() => child.kill("SIGKILL"), LONGEST_MS);
+  const late = setTimeout(() => child.kill("SIGKILL"), SEARCH_TIMEOUT_MS);
   await new Promise<void>((done) => child.once("close", () => done()).once("error", () => done()));
   clearTimeout(late);
   const whole = listed.slice(0, listed.lastIndexOf("\0") + 1); // the last name may be cut off

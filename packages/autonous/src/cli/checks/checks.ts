@@ -213,13 +213,17 @@ async function checkStore({ state_dir }: Workplace, { thorough = false }: CheckO
   const file = databaseFile(state_dir);
   if (!existsSync(file)) return { check: "store", outcome: "ok", message: "no store yet; serve creates it" };
   try {
-    return { check: "store", outcome: "ok", message: `${file}, ${inWords(await inspectStore(file, { thorough }))}` };
+    return {
+      check: "store",
+      outcome: "ok",
+      message: `${file}, ${describeStore(await inspectStore(file, { thorough }))}`,
+    };
   } catch (error) {
     return { check: "store", outcome: "failed", message: (error as Error).message };
   }
 }
 
-function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
+function describeStore({ bytes, pending, keepsCopy, looked }: StoreReport): string {
   return [
     `${Math.ceil(bytes / 1024 / 1024)} MiB`,
     looked ? "intact" : "too large to verify at startup (serve --check does)",

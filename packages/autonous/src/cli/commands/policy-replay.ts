@@ -86,10 +86,10 @@ async function compare(
     return;
   }
   const now = { effect: decision.effect, rule: decision.rule, reason: decision.reason };
-  tell(found, record, { was: { effect: was, rule: rule ?? "" }, now });
+  countDifference(found, record, { was: { effect: was, rule: rule ?? "" }, now });
 }
 
-function tell(
+function countDifference(
   found: Findings,
   { run_id, tool_call_id, tool }: RecordedAudit,
   { was, now }: Pick<Difference, "was" | "now">,

@@ -110,7 +110,7 @@ async function showOne(name: string, { index, place, input: { print } }: SkillVi
   return EXIT.done;
 }
 
-interface More {
+interface SkillDetails {
   /** The text of SKILL.md, redacted. Null: it cannot be shown. */
   readonly text: string | null;
   /** Trusted skills with a restriction only: the remaining tools. */
@@ -118,7 +118,7 @@ interface More {
 }
 
 /** A name selects the first skill of that name, so the remaining tools of a shadowed one are unknown. */
-async function moreOf(skill: SkillEntry, { index, place }: Pick<SkillView, "index" | "place">): Promise<More> {
+async function moreOf(skill: SkillEntry, { index, place }: Pick<SkillView, "index" | "place">): Promise<SkillDetails> {
   const { folder: path, files, skill_md, allowed_tools, trusted } = skill;
   const [text] = Object.values(
     readTexts({ kind: "skill", path, files: files.filter((each) => each.path === skill_md) }),
@@ -130,7 +130,7 @@ async function moreOf(skill: SkillEntry, { index, place }: Pick<SkillView, "inde
   return { text: shown, tools_left };
 }
 
-function linesOf(skill: SkillEntry & More): readonly string[] {
+function linesOf(skill: SkillEntry & SkillDetails): readonly string[] {
   const { name, source, folder, description, aliases, disable_model_invocation, tools_left } = skill;
   return [
     `${name} (${source}, ${stateOf(skill)}): ${folder}`,

@@ -39,7 +39,7 @@ export async function pair(input: CommandInput): Promise<ExitCode> {
     if (!isWaiting) return EXIT.done;
     const state = await untilUsed(store, made, signal);
     if (print.json) print.document({ state: state.state, ...(state.state === "used" ? { person: state.person } : {}) });
-    print.note(ENDINGS[state.state](state));
+    print.note(END_TEXTS[state.state](state));
     return EXITS[state.state];
   });
 }
@@ -96,10 +96,10 @@ async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   clearTimeout(timer);
 }
 
-type Ending = Awaited<ReturnType<typeof untilUsed>>;
+type PairingEnd = Awaited<ReturnType<typeof untilUsed>>;
 
 // oxfmt-ignore
-const ENDINGS: Readonly<Record<Ending["state"], (state: Ending) => string>> = {
+const END_TEXTS: Readonly<Record<PairingEnd["state"], (state: PairingEnd) => string>> = {
   used:        (state) => `Paired: ${"person" in state ? makeVisible(describePerson(state.person)) : ""}`,
   expired:     () => "The code expired unused. Run autonous telegram pair again",
   void:        () => "The code is void: too many wrong codes were sent to the bot, or too many codes are open. Run autonous telegram pair again",
@@ -108,7 +108,7 @@ const ENDINGS: Readonly<Record<Ending["state"], (state: Ending) => string>> = {
 };
 
 // oxfmt-ignore
-const EXITS: Readonly<Record<Ending["state"], ExitCode>> = {
+const EXITS: Readonly<Record<PairingEnd["state"], ExitCode>> = {
   used: EXIT.done, expired: EXIT.failed, void: EXIT.failed, interrupted: EXIT.interrupted, open: EXIT.failed,
 };
 

@@ -36,18 +36,18 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
     return await revoke(input, place, store);
   }
   const { things, left_out } = await findWorkspaceThings(place, store);
-  const named = ({ thing, skill }: WorkspaceThing): Named => ({ ...thing, name: skill?.name });
-  const brought = select(things, { args: input.args, cwd: place.cwd }, named);
-  const digest = digestOf(brought, place);
-  const waiting = brought.filter(({ status }) => status === "new" || status === "changed");
+  const named = ({ thing, skill }: WorkspaceThing): NamedThing => ({ ...thing, name: skill?.name });
+  const selected = select(things, { args: input.args, cwd: place.cwd }, named);
+  const digest = digestOf(selected, place);
+  const waiting = selected.filter(({ status }) => status === "new" || status === "changed");
   const details = options["details"] === true;
   const seeDetails = `Details: ${commandFor(input, place, ["--details"])}`;
   const show = (trusted: boolean, isLong = details): void =>
-    showAll({ brought, left_out, digest, trusted, details: isLong }, place, print);
+    showAll({ selected, left_out, digest, trusted, details: isLong }, place, print);
   if (waiting.length === 0 && (given === undefined || given === digest)) {
     show(true);
-    if (brought.length > 0 && !details && !print.json) print.note(seeDetails);
-    print.note(brought.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing needs trust");
+    if (selected.length > 0 && !details && !print.json) print.note(seeDetails);
+    print.note(selected.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing needs trust");
     return EXIT.done;
   }
   const command = commandFor(input, place, ["--digest", digest]);
@@ -56,7 +56,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
       digest,
       given,
       seeDetails: details ? [] : [seeDetails],
-      brought,
+      selected,
       command,
       print,
       signal,
@@ -73,7 +73,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   return EXIT.done;
 }
 
-interface Named extends Pick<Thing, "kind" | "path"> {
+interface NamedThing extends Pick<Thing, "kind" | "path"> {
   readonly name?: string | undefined;
 }
 
@@ -81,7 +81,7 @@ interface Named extends Pick<Thing, "kind" | "path"> {
 function select<T>(
   all: readonly T[],
   { args, cwd }: { readonly args: readonly string[]; readonly cwd: string },
-  naming: (each: T) => Named,
+  naming: (each: T) => NamedThing,
 ): readonly T[] {
   if (args.length === 0) return all;
   const chosen = args.map((word) => {
@@ -123,7 +123,7 @@ function commandFor({ args }: CommandInput, place: Workplace, more: readonly str
 interface Question {
   readonly digest: string;
   readonly given: CommandInput["options"][string];
-  readonly brought: readonly WorkspaceThing[];
+  readonly selected: readonly WorkspaceThing[];
   /** The command that trusts exactly this, without a terminal. */
   readonly command: string;
   /** How to see more. */
@@ -137,7 +137,7 @@ interface Question {
 async function isAgreed({
   digest,
   given,
-  brought,
+  selected,
   command,
   seeDetails,
   print,
@@ -149,7 +149,7 @@ async function isAgreed({
   }
   if (given !== undefined) {
     if (given === digest) return true;
-    const one = brought.find(({ thing }) => thing.digest === given);
+    const one = selected.find(({ thing }) => thing.digest === given);
     const why =
       one === undefined
         ? `the current digest is ${digest}, not ${JSON.stringify(given)}; review it again`
@@ -181,25 +181,33 @@ async function isAnsweredYes({ print, signal, show }: Pick<Question, "print" | "
 }
 
 interface TrustView {
-  readonly brought: readonly WorkspaceThing[];
+  readonly selected: readonly WorkspaceThing[];
   readonly left_out: readonly string[];
   readonly digest: string;
   readonly trusted: boolean;
   readonly details: boolean;
 }
 
-function showAll({ brought, left_out, digest, trusted, details }: TrustView, place: Workplace, print: Print): void {
+function showAll({ selected, left_out, digest, trusted, details }: TrustView, place: Workplace, print: Print): void {
   const { opened, configuration, cwd } = place;
   const refused = configuration.refused.filter(({ until_trusted }) => !until_trusted);
   if (print.json) {
-    print.document({ ok: trusted, trusted, digest, roots: opened, things: brought.map(documentOf), left_out, refused });
+    print.document({
+      ok: trusted,
+      trusted,
+      digest,
+      roots: opened,
+      things: selected.map(documentOf),
+      left_out,
+      refused,
+    });
     return;
   }
   const { textWidth } = print;
   const lines = [
-    ...(details ? brought.flatMap(detailLines) : summaryLines(brought, { width: textWidth, cwd })),
+    ...(details ? selected.flatMap(detailLines) : summaryLines(selected, { width: textWidth, cwd })),
     ...left_out.map((each) => `left out: ${each}`),
-    ...(brought.length === 0 ? [] : [`digest ${digest}`]),
+    ...(selected.length === 0 ? [] : [`digest ${digest}`]),
     ...refused.map(({ where, what, why }) => `never in force: ${what} (${where}): ${why}`),
   ].map(makeVisible);
   if (lines.length === 0) return;

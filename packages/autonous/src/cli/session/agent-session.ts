@@ -143,12 +143,12 @@ function withRounds(task: Task): Task {
   return { ...task, rounds_before: (task.history ?? []).filter(({ role }) => role === "assistant").length };
 }
 
-type Compacting = Omit<AgentOptions, "task" | "provider" | "signal"> & {
+type Compaction = Omit<AgentOptions, "task" | "provider" | "signal"> & {
   readonly session: Pick<AgentSession, "provider">;
   readonly state: SessionState;
 };
 
-async function compactIn(transcript: Transcript, { session, state, ...how }: Compacting): Promise<CompactedHistory> {
+async function compactIn(transcript: Transcript, { session, state, ...how }: Compaction): Promise<CompactedHistory> {
   const signal = state.begin();
   try {
     return await compactHistory({ ...how, provider: session.provider, signal, task: { ...transcript, text: "" } });

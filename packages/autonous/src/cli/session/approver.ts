@@ -11,7 +11,7 @@ import type { Workplace } from "../../workplace/workplace.ts";
 import { personName, whyNoPerson } from "./person.ts";
 import { replayOptions } from "../records/replay-options.ts";
 
-interface Attended {
+interface AttendedRun {
   readonly place: Workplace;
   readonly screen: Screen;
   /** The scopes offered for an approval beyond the single call. */
@@ -40,7 +40,7 @@ export async function startWith(skill: string | undefined, runtime: Runtime): Pr
 /** A runtime that asks the user at the terminal. */
 export async function openAttended(
   input: CommandInput,
-  attended: Attended,
+  attended: AttendedRun,
   more: Partial<RuntimeOptions> = {},
 ): Promise<Runtime> {
   const { place } = attended;
@@ -61,7 +61,7 @@ export async function openAttended(
  * Answers approval requests: by the digest given with the command, else by asking the user at the terminal. Undefined if
  * neither is possible: then a call that needs approval is refused immediately, with a hint.
  */
-function openApprover({ options, print }: CommandInput, attended: Attended): OnApproval | undefined {
+function openApprover({ options, print }: CommandInput, attended: AttendedRun): OnApproval | undefined {
   const digest = options["approve"] as string | undefined;
   const isAsking = options["nonInteractive"] !== true && attended.isInputTaken !== true && canAsk();
   const ask = isAsking ? lazyApprover(attended) : undefined;
@@ -93,7 +93,7 @@ function interruptSelf(): void {
 }
 
 /** Loaded on demand: most commands never ask. */
-function lazyApprover({ place, scopes, screen, stop = interruptSelf }: Attended): OnApproval {
+function lazyApprover({ place, scopes, screen, stop = interruptSelf }: AttendedRun): OnApproval {
   let approver: OnApproval | undefined;
   return async (request, options) => {
     const { createTerminalApprover } = await import("../../channels/terminal/ask.ts");

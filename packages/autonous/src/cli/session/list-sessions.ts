@@ -74,11 +74,11 @@ async function* wantedEvents(state_dir: string, run_id: string): AsyncIterable<R
     }
 }
 
-const LONGEST_LINE = 200;
+const MAX_LINE_LENGTH = 200;
 
 function firstLine(text: string): string {
   const line = text.split("\n").find((each) => each.trim() !== "") ?? "";
-  return line.trim().slice(0, LONGEST_LINE).toWellFormed();
+  return line.trim().slice(0, MAX_LINE_LENGTH).toWellFormed();
 }
 
 interface ListOptions {

@@ -32,10 +32,10 @@ interface SummaryOptions {
  * One line per skill, and everything that trust would allow: a configuration's settings and rules, modules that run
  * as this program, files that are new or changed since they were trusted, and changed allowed-tools.
  */
-export function summaryLines(brought: readonly WorkspaceThing[], options: SummaryOptions): readonly string[] {
-  const skills = brought.filter(({ skill }) => skill !== undefined);
+export function summaryLines(selected: readonly WorkspaceThing[], options: SummaryOptions): readonly string[] {
+  const skills = selected.filter(({ skill }) => skill !== undefined);
   return [
-    ...brought.filter(({ skill }) => skill === undefined).flatMap(thingLines),
+    ...selected.filter(({ skill }) => skill === undefined).flatMap(thingLines),
     ...(skills.length === 0 ? [] : skillLines(skills, options)),
   ];
 }

@@ -44,7 +44,7 @@ interface WorkspaceThings {
 export async function findWorkspaceThings(place: Workplace, store: TrustStore): Promise<WorkspaceThings> {
   const index = await indexOf(place);
   const all = [...configurationsOf(place), ...projectSkills(index), ...modulesOf(place, store)];
-  return { things: await Promise.all(all.map((each) => standing(each, store))), left_out: leftOut(index) };
+  return { things: await Promise.all(all.map((each) => statusOf(each, store))), left_out: leftOut(index) };
 }
 
 function leftOut({ broken, problems }: SkillIndex): readonly string[] {
@@ -106,7 +106,7 @@ export function modulesOf({ configuration }: Workplace, store: TrustStore): read
   });
 }
 
-async function standing({ isTrusted, narrows, ...found }: FoundThing, store: TrustStore): Promise<WorkspaceThing> {
+async function statusOf({ isTrusted, narrows, ...found }: FoundThing, store: TrustStore): Promise<WorkspaceThing> {
   const { thing } = found;
   const before = isTrusted ? undefined : store.find(thing);
   if (before === undefined) {
@@ -130,7 +130,7 @@ async function changedFiles(before: TrustedThing, thing: Thing, store: TrustStor
 }
 
 /** Covers the content, the paths and the roots, so that approving it approves nothing else. */
-export function digestOf(brought: readonly WorkspaceThing[], { opened }: Pick<Workplace, "opened">): string {
-  const things = brought.map(({ thing: { kind, path, digest } }) => ({ kind, path, digest }));
+export function digestOf(selected: readonly WorkspaceThing[], { opened }: Pick<Workplace, "opened">): string {
+  const things = selected.map(({ thing: { kind, path, digest } }) => ({ kind, path, digest }));
   return hash("sha256", canonicalJson({ roots: opened, things }));
 }
