@@ -20,7 +20,7 @@ const FOUND = [
 ] as const;
 
 for (const { title, text, line, found } of FOUND) {
-  test(`a word that readers have to translate is found ${title}`, () => {
+  test(`an old-style word is found ${title}`, () => {
     expect(findWords("a.ts", text)).toMatchObject([{ file: "a.ts", line, found }]);
   });
 }
@@ -37,7 +37,7 @@ const NAMED = [
 ] as const;
 
 for (const { title, text, line, found } of NAMED) {
-  test(`such a word is found in the parts of a name: ${title}`, () => {
+  test(`an old-style word is found in the parts of a name: ${title}`, () => {
     expect(findWords("a.ts", text)).toMatchObject([{ file: "a.ts", line, found }]);
   });
 }
@@ -46,7 +46,7 @@ test.each([
   ["src/command-deeds.ts", "command-deeds.ts"],
   ["src/put-aside/file.ts", "put-aside"],
   ["test/judgeAnew.test.ts", "judgeAnew.test.ts"],
-])("such a word is found in the path %s", (file, found) => {
+])("an old-style word is found in the path %s", (file, found) => {
   expect(findWords(file, "")).toMatchObject([{ file, line: 0, found }]);
 });
 

@@ -32,14 +32,14 @@ const round = (task_id: string, more: object): RecordedPart => ({
 // oxfmt-ignore
 const UNDONE: readonly { readonly title: string; readonly events: readonly RecordedPart[]; readonly left: object }[] = [
   { title: "in the order of messages",      events: [starts("a"), changes("a", "1"), changes("a", "2"), starts("b"), changes("b", "3")], left: { a: ["1", "2"], b: ["3"] } },
-  { title: "without what a person undid",   events: [starts("a"), changes("a", "1"), changes("a", "2"), undoes(null, "2"), changes(null, "3")], left: { a: ["1"] } },
+  { title: "without what the user undid",   events: [starts("a"), changes("a", "1"), changes("a", "2"), undoes(null, "2"), changes(null, "3")], left: { a: ["1"] } },
   { title: "without a message all undone",  events: [starts("a"), changes("a", "1"), undoes(null, "1"), changes(null, "2")], left: {} },
   { title: "with what the model itself undid: that is a change of its own", events: [starts("a"), changes("a", "1"), undoes("a", "1"), changes("a", "2")], left: { a: ["1", "2"] } },
   { title: "also of calls that failed half-way", events: [starts("a"), { ...changes("a", "1"), type: "tool_call.failed" }], left: { a: ["1"] } },
 ];
 
 for (const { title, events, left } of UNDONE)
-  test(`changes that stand, ${title}`, async () => {
+  test(`changes that can be undone, ${title}`, async () => {
     const record = await readChatRecord(recorded(events));
     expect(Object.fromEntries(record.changes.map(({ task_id, undo_ids }) => [task_id, undo_ids]))).toEqual(left);
   });
@@ -69,7 +69,7 @@ test("use is counted for each model, and a round without a price makes the cost 
   expect(totalUse([])).toMatchObject({ rounds: 0, cost: 0 });
 });
 
-test("a chat is told from a single task", async () => {
+test("a chat is distinguished from a single task", async () => {
   const kinds = async (...events: RecordedPart[]): Promise<boolean> => (await readChatRecord(recorded(events))).isChat;
   expect(await kinds(starts("a"))).toBe(false);
   expect(await kinds(starts("a", { source: "chat" }))).toBe(true);

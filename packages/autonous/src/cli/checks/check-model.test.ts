@@ -16,7 +16,7 @@ const CASES = [
 ] as const;
 
 for (const { title, environment, outcome, isTold } of CASES) {
-  test(`doctor ${isTold ? "tells" : "does not tell"} of Ollama's small window: ${title}`, async () => {
+  test(`doctor ${isTold ? "warns" : "does not warn"} about Ollama's small context window: ${title}`, async () => {
     const configuration = loadConfiguration(environment, "/nonexistent/config.json");
     const place = { configuration, state_dir: "/nonexistent/state" } as unknown as Workplace;
     const result = await checkModel(place);

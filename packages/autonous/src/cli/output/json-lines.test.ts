@@ -31,12 +31,12 @@ const CASES: readonly { readonly title: string; readonly chunks: readonly (strin
 ];
 
 for (const { title, chunks, lines } of CASES) {
-  test(`each line of ${title} is read for itself`, async () => {
+  test(`each line of ${title} is read separately`, async () => {
     expect(await all(pieces(...chunks))).toEqual(lines);
   });
 }
 
-test("a line that is too long is refused without being held, and the next one is read", async () => {
+test("a line that is too long is rejected without buffering it, and the next one is read", async () => {
   const block = Buffer.alloc(1024 * 1024, "x");
   async function* input(): AsyncIterable<Buffer> {
     for (let i = 0; i < 65; i++) yield await Promise.resolve(block);
@@ -58,7 +58,7 @@ test("however the input is cut into pieces, the lines are the same", async () =>
   );
 });
 
-test("the complaint about broken JSON shows nothing of the text", () => {
+test("the error for invalid JSON contains no part of the text", () => {
   for (const text of ["hunter2hunter2", '{"password":hunter2hunter2}', '{"a":"hunter2', '["hunter2",,]']) {
     const parsed = parseJson(text, "Not valid JSON");
     expect(parsed).toEqual({ problem: expect.stringMatching(/^Not valid JSON \(.+\)$/) as string });

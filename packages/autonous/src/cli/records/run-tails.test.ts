@@ -26,7 +26,7 @@ test("the last events of a file are found from its end, whatever the length of i
   }
 });
 
-test("events of several runs come in the order of time, and then as they are added", async () => {
+test("events of several runs are merged by time, then follow as they are appended", async () => {
   const { path, make } = await scratchFolder();
   await make({
     "runs/run_1/events.jsonl": line("evt_1") + line("evt_4"),
