@@ -74,7 +74,7 @@ interface TaskView {
 
 async function post({ request }: Serving, body: object): Promise<string> {
   const response = await request("/api/tasks", body);
-  if (response.status !== 202) throw new Error(`A task was not taken: ${await response.text()}`);
+  if (response.status !== 202) throw new Error(`The service did not accept a task: ${await response.text()}`);
   return ((await response.json()) as { task_id: string }).task_id;
 }
 

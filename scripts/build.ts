@@ -25,7 +25,7 @@ const source: InputOptions = {
   input: { autonous: program },
   platform: "node",
   plugins: PATCHES.map(applyPatch),
-  // It finds its binary beside itself.
+  // It locates its binary relative to itself.
   external: ["@vscode/ripgrep"],
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },
   preserveEntrySignatures: false,
@@ -33,8 +33,8 @@ const source: InputOptions = {
 };
 
 /**
- * What each of these needs is one file, except what those before it need: every additional file takes time at every start,
- * and so does code that is not used.
+ * The modules that each of these needs are one file, except those that an earlier one needs: every additional file takes time
+ * at every start, and so does unused code.
  */
 const STARTS = ["cli/main.ts", "cli/commands/redact.ts", "cli/commands/call.ts", "cli/commands/run.ts"] as const;
 
@@ -55,7 +55,7 @@ async function findGroups(): Promise<Group[]> {
         .filter(({ facadeModuleId }) => facadeModuleId?.endsWith(start))
         .map((chunk) => chunk.fileName),
     );
-    if (files.size === 0) throw new Error(`No part of the program begins with "${start}"`);
+    if (files.size === 0) throw new Error(`No chunk starts with "${start}"`);
     for (const file of files) for (const needed of chunks.get(file)?.imports ?? []) files.add(needed);
     const modules = new Set([...files].flatMap((file) => chunks.get(file)?.moduleIds ?? []));
     const name = start.replace(/^.*\/|\.ts$/g, "");
@@ -67,12 +67,12 @@ rmSync(join(product, "dist/cli"), { recursive: true, force: true });
 await build({
   ...source,
   output: {
-    // Node makes a facade of every built-in module that ES modules import; CommonJS does without.
+    // Node creates a facade for every built-in module that ES modules import, but not for CommonJS.
     format: "cjs",
     dir: join(product, "dist/bin"),
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    // One letter beyond ASCII makes a file twice as large in memory, and it is read whole at every start.
+    // One non-ASCII character doubles the file's size in memory, and the file is read completely at every start.
     charset: "ascii",
     minify: { mangle: false, compress: true, codegen: true },
     codeSplitting: { groups: await findGroups(), includeDependenciesRecursively: false },

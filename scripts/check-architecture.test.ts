@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../test/support/scratch.ts";
-import { findBreaches } from "./check-architecture.ts";
+import { findViolations } from "./check-architecture.ts";
 
 // oxfmt-ignore
 const PLANTED = [
@@ -30,7 +30,7 @@ for (const { title, file, text, says } of PLANTED) {
     const { path } = await scratchFolder();
     for (const each of ["runtime/src", "autonous/src", dirname(file)]) mkdirSync(join(path, each), { recursive: true });
     writeFileSync(join(path, file), text);
-    const { problems } = findBreaches(path);
+    const { problems } = findViolations(path);
     expect(problems).toEqual([expect.stringMatching(says)]);
   });
 }
@@ -42,5 +42,5 @@ test("imports that go down are accepted", async () => {
     join(path, "runtime/src/gate/fine.ts"),
     'import { decide } from "../policy/decide.ts";\nimport { join } from "node:path";\n',
   );
-  expect(findBreaches(path)).toEqual({ problems: [], files: 1 });
+  expect(findViolations(path)).toEqual({ problems: [], files: 1 });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 
-/** As far as it is used here of the syntax tree: ESTree with TypeScript. */
+/** The part of the syntax tree that is used here: ESTree with TypeScript. */
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -163,7 +163,7 @@ interface Exported {
   readonly path: string;
 }
 
-/** What a file hands on from others. */
+/** The names that a file re-exports. */
 function exportsOf(source: Source, path: string): readonly Exported[] {
   return source.body.flatMap((statement) => {
     const from = nameOf(statement["source"]);
