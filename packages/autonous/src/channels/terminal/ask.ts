@@ -154,7 +154,7 @@ async function edit(question: Question, json: string): Promise<Record<string, un
       break;
     }
     if (visibleJson(edited.args) === json) break;
-    say(question, "EditedArguments arguments allowed.");
+    say(question, "Edited arguments allowed.");
     return { ...edited.args };
   }
   say(question, "Arguments unchanged. Nothing was allowed.");
