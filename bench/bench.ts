@@ -1,4 +1,4 @@
-/** Compares what we do with the floor below it, in the same run: machines are noisy, ratios are not. `npm run bench [-- name]` */
+/** Compares our figures with a baseline measured in the same run: machines are noisy, ratios are not. `npm run bench [-- name]` */
 import { rmSync } from "node:fs";
 import { benchColdStart } from "./cold-start.ts";
 import { benchCommands, benchDecisions } from "./commands.ts";

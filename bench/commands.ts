@@ -26,7 +26,7 @@ export async function benchCommands(): Promise<void> {
 const PIPELINE =
   "git log --oneline --since='2 weeks ago' -- src | head -n 50 | awk '{print $1}' | xargs -n 1 git show --stat | grep -v test | sort | uniq -c | sort -rn | head -20 && npm run build 2>&1 | tail -5";
 
-/** Texts of a length that ask for as much work as they can. */
+/** Worst-case texts for their length. */
 // oxfmt-ignore
 const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
   words:         (length) => `rm -rf ${fill(length, (at) => `a${at} `)}`,
@@ -55,7 +55,7 @@ export async function benchDecisions(): Promise<void> {
   const decided = await decisionTimes(runtime, workspace, PIPELINE, 2000);
   const explained = await measure(2000, () => runtime.explain({ name: "bash", args: { cmd: PIPELINE } }));
   console.log(
-    `decision on a pipeline of ${PIPELINE.length} characters: p50 ${(decided.p50 * 1000).toFixed(0)} µs (target 200); explained, with what would change it: ${(explained.p50 * 1000).toFixed(0)} µs`,
+    `decision on a pipeline of ${PIPELINE.length} characters: p50 ${(decided.p50 * 1000).toFixed(0)} µs (target 200); explained, with suggestions: ${(explained.p50 * 1000).toFixed(0)} µs`,
   );
   await benchHostile(runtime, workspace);
   await runtime.close();
@@ -113,7 +113,7 @@ function fileCall(real: string): CallFacts {
   };
 }
 
-/** The decision alone, on a call as the record has it. */
+/** The decision alone, on a call from the record. */
 async function decisionTimes(runtime: Runtime, workspace: string, cmd: string, times: number) {
   const params = { cmd, workdir: ".", is_background: false, network: false };
   const places = [{ path: ".", real: workspace, access: "list" }];
@@ -125,7 +125,7 @@ async function benchHostile(runtime: Runtime, workspace: string): Promise<void> 
   for (const [length, target] of [
     [8_000, 5],
     [32_000, 20],
-    [98_000, 60], // no command may be longer than 100,000
+    [98_000, 60], // commands have at most 100,000 characters
   ] as const) {
     let worst = { name: "", p50: 0 };
     for (const [name, make] of Object.entries(HOSTILE)) {

@@ -23,7 +23,7 @@ export async function benchRead(): Promise<void> {
   console.log(`  bare readFile: p50 ${(floor.p50 * 1000).toFixed(0)} µs; ratio ${ratio.toFixed(1)}`);
 }
 
-/** What a careful program does by itself: temporary file, fsync, rename, fsync of the folder. */
+/** The baseline, what a careful program does: temporary file, fsync, rename, fsync of the folder. */
 function writeCarefully(file: string, folder: string, content: string): void {
   const temporary = `${file}.new`;
   const fd = openSync(temporary, "wx");

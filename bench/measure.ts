@@ -31,7 +31,7 @@ export interface Compared {
   readonly ratio: number;
 }
 
-/** Takes turns, so that both meet the same noise. */
+/** Alternates, so that both are measured under the same noise. */
 export async function compare(rounds: number, ours: () => unknown, floor: () => unknown): Promise<Compared> {
   for (let i = 0; i < rounds / 5; i++) {
     await ours();
@@ -50,18 +50,18 @@ export function milliseconds(value: number): string {
   return value < 10 ? `${value.toFixed(2)} ms` : `${value.toFixed(0)} ms`;
 }
 
-/** Runs a program to its end and throws its output away. */
+/** Runs a program to its end and discards its output. */
 export async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
   const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "ignore"] });
   child.stdout.resume();
   await new Promise<void>((resolve, reject) => child.on("close", () => resolve()).on("error", reject));
 }
 
-/** The most memory that a process had at a time, in KB. 0 where it cannot be seen. */
+/** The peak memory of a process in KB; 0 if it cannot be read. */
 export function peakOf(pid: number): number {
   try {
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
   } catch {
-    return 0; // it has ended
+    return 0; // the process has exited
   }
 }

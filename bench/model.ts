@@ -9,11 +9,11 @@ import { figuresOf, milliseconds, peakOf } from "./measure.ts";
 import { makeWorkspace } from "./place.ts";
 
 const TURNS = 40;
-/** 64 lines of 64 bytes are the 4 KB of a turn; each turn has others. */
+/** 64 lines of 64 bytes are the 4 KB of a turn; each turn reads different ones. */
 const LINES = 64;
 const FLOOR = join(import.meta.dirname, "model-floor.mjs");
 
-/** The agent against a model that answers at once: what is measured is ours. */
+/** The agent with a model that answers immediately, so that only our own time is measured. */
 export async function benchModel(): Promise<void> {
   const tidy = setup();
   const workspace = makeWorkspace("model");
@@ -45,7 +45,7 @@ interface Followed {
   readonly peak_mb: number;
 }
 
-/** Runs a program to its end, and looks at its memory meanwhile. */
+/** Runs a program to its end and samples its memory. */
 async function follow(words: readonly string[], cwd: string): Promise<Followed> {
   const started_ms = performance.now();
   const child = spawn(process.execPath, words, {
@@ -58,7 +58,7 @@ async function follow(words: readonly string[], cwd: string): Promise<Followed> 
   const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
   const [said, code] = await Promise.all([text(child.stderr), closed]);
   clearInterval(timer);
-  if (code !== 0) throw new Error(`It ended with ${code}: ${said.slice(-2000)}`);
+  if (code !== 0) throw new Error(`The program exited with ${code}: ${said.slice(-2000)}`);
   return { started_ms, peak_mb: Math.round(peak_kb / 1024) };
 }
 
@@ -75,7 +75,7 @@ function runWords(url: string): string[] {
   ];
 }
 
-/** From the last byte of an answer to the first of the next request. */
+/** From the last byte of a response to the first byte of the next request. */
 function gapsOf(requests: readonly SeenRequest[]): number[] {
   return requests.slice(1).map(({ received_ms }, i) => received_ms - (requests[i]?.answered_ms ?? Number.NaN));
 }

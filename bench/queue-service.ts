@@ -68,19 +68,23 @@ async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; token
   return JSON.parse(text) as { url: string; token_file: string };
 }
 
-interface Told {
+interface TaskView {
   readonly task: { readonly state: string; readonly created_at: number; readonly started_at: number | null };
 }
 
 async function post({ request }: Serving, body: object): Promise<string> {
   const response = await request("/api/tasks", body);
-  if (response.status !== 202) throw new Error(`A task was not taken: ${await response.text()}`);
+  if (response.status !== 202) throw new Error(`The service did not accept a task: ${await response.text()}`);
   return ((await response.json()) as { task_id: string }).task_id;
 }
 
-async function waitFor(serving: Serving, task_id: string, state: (state: string) => boolean): Promise<Told["task"]> {
+async function waitFor(
+  serving: Serving,
+  task_id: string,
+  state: (state: string) => boolean,
+): Promise<TaskView["task"]> {
   for (;;) {
-    const { task } = (await (await serving.request(`/api/tasks/${task_id}`)).json()) as Told;
+    const { task } = (await (await serving.request(`/api/tasks/${task_id}`)).json()) as TaskView;
     if (state(task.state)) return task;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }

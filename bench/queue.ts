@@ -12,12 +12,12 @@ const CHATS = 1000;
 const SLOTS = 50;
 const TASKS = 10_000;
 const ROUNDS = 5;
-/** `--finished N`: how full the file is when the cost of a task is taken again. */
+/** `--finished N`: number of finished tasks in the file for the second measurement. */
 const FINISHED = numberAfter("--finished") ?? 1_000_000;
 const FEW_FINISHED = 1000;
 const A_ROUND = 4000;
 
-/** Durable tasks that do nothing, through the worker and the store as they are: what the queue itself costs. */
+/** The cost of the queue itself: durable tasks that do nothing, through the real worker and store. */
 export async function benchQueue(): Promise<void> {
   const folder = makeWorkspace("queue");
   const file = join(folder, "autonous.db");
@@ -27,7 +27,7 @@ export async function benchQueue(): Promise<void> {
   await benchServedQueue();
 }
 
-/** What one commit costs without any of ours: a row, on the disk. */
+/** The baseline: one commit of one row, without our code. */
 function commitsPerSecond(file: string): number {
   const database = new DatabaseSync(file);
   database.exec(
@@ -109,7 +109,7 @@ async function doTasks(store: Store, count: number): Promise<number> {
   return (count / (performance.now() - start)) * 1000;
 }
 
-/** A worker that waits is woken, as by its supervisor when a message comes in. */
+/** Wakes an idle worker, as its supervisor does when a message arrives. */
 async function benchStart(file: string): Promise<void> {
   const rounds = 300;
   const store = await openStore({ file, clock: Date.now });
@@ -128,7 +128,7 @@ async function benchStart(file: string): Promise<void> {
     worker.wake();
     await promise;
     samples.push(performance.now() - start);
-    await new Promise((resume) => setTimeout(resume, 10)); // idle again
+    await new Promise((resume) => setTimeout(resume, 10)); // until it is idle again
   }
   drain.abort();
   await ended;
@@ -146,7 +146,7 @@ interface Template {
   readonly run_id: string;
 }
 
-/** One task as it is when all is over: answered, and the answer sent. */
+/** One finished task: answered, and the answer sent. */
 async function makeTemplate(file: string): Promise<Template> {
   const store = await openStore({ file, clock: Date.now });
   for (let i = 1; i < CHATS; i++) await store.inbox.ingest({ source: "bench", lane: `chat ${i}`, text: `${i}` });
@@ -157,7 +157,7 @@ async function makeTemplate(file: string): Promise<Template> {
   return { task_id, run_id };
 }
 
-/** The same tasks in a file with few and with many that are over. */
+/** The same tasks in a file with few and with many finished tasks. */
 async function benchFull(file: string, template: Template): Promise<void> {
   const costs: { readonly wall: number; readonly cpu: number }[] = [];
   let from = 0;

@@ -4,6 +4,7 @@ import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, rolldown } from "rolldown";
 import type { InputOptions } from "rolldown";
+import { applyPatch, PATCHES } from "./bundle-patches.ts";
 
 const root = join(import.meta.dirname, "..");
 const compiler = join(root, "node_modules/.bin/tsc");
@@ -18,35 +19,13 @@ for (const name of ["runtime", "autonous"]) {
   });
 }
 
-/**
- * Node's `Headers` bring all of its `fetch` along, which takes longer to load than Node itself to start. The library for
- * models uses them to put a record together, and requests are made without `fetch`.
- */
-const lightHeaders = {
-  name: "light-headers",
-  transform: {
-    filter: { id: /@ai-sdk\/provider-utils\/dist\/index\.js$/ },
-    handler: (code: string): string =>
-      `class Headers extends Map { constructor(given = {}) { super(Object.entries(given)); } }\n${code}`,
-  },
-};
-
-/** Telegram's library is given Node's own `fetch`. What it brings for older ones needs a module that Node warns of. */
-const ownFetch = {
-  name: "own-fetch",
-  transform: {
-    filter: { id: /grammy\/out\/(?:shim|types)\.node\.js$/ },
-    handler: (code: string): string => code.replace('require("node-fetch")', "({ default: fetch })"),
-  },
-};
-
 const product = join(root, "packages/autonous");
 const program = join(product, "src/cli/bin.ts");
 const source: InputOptions = {
   input: { autonous: program },
   platform: "node",
-  plugins: [lightHeaders, ownFetch],
-  // It finds its binary beside itself.
+  plugins: PATCHES.map(applyPatch),
+  // It locates its binary relative to itself.
   external: ["@vscode/ripgrep"],
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },
   preserveEntrySignatures: false,
@@ -54,8 +33,8 @@ const source: InputOptions = {
 };
 
 /**
- * What each of these needs is one file, but for what those before it need: every file more takes time at every start,
- * and so does code that is not used.
+ * The modules that each of these needs are one file, except those that an earlier one needs: every additional file takes time
+ * at every start, and so does unused code.
  */
 const STARTS = ["cli/main.ts", "cli/commands/redact.ts", "cli/commands/call.ts", "cli/commands/run.ts"] as const;
 
@@ -76,7 +55,7 @@ async function findGroups(): Promise<Group[]> {
         .filter(({ facadeModuleId }) => facadeModuleId?.endsWith(start))
         .map((chunk) => chunk.fileName),
     );
-    if (files.size === 0) throw new Error(`No part of the program begins with "${start}"`);
+    if (files.size === 0) throw new Error(`No chunk starts with "${start}"`);
     for (const file of files) for (const needed of chunks.get(file)?.imports ?? []) files.add(needed);
     const modules = new Set([...files].flatMap((file) => chunks.get(file)?.moduleIds ?? []));
     const name = start.replace(/^.*\/|\.ts$/g, "");
@@ -88,12 +67,12 @@ rmSync(join(product, "dist/cli"), { recursive: true, force: true });
 await build({
   ...source,
   output: {
-    // Node makes a facade of every built-in module that ES modules import; CommonJS does without.
+    // Node creates a facade for every built-in module that ES modules import, but not for CommonJS.
     format: "cjs",
     dir: join(product, "dist/bin"),
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    // One letter beyond ASCII makes a file twice as large in memory, and it is read whole at every start.
+    // One non-ASCII character doubles the file's size in memory, and the file is read completely at every start.
     charset: "ascii",
     minify: { mangle: false, compress: true, codegen: true },
     codeSplitting: { groups: await findGroups(), includeDependenciesRecursively: false },

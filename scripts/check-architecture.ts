@@ -1,8 +1,8 @@
-/** Fails when an import goes up a layer, a folder touches the machine that may not, or a file grows too long. */
+/** Fails when an import goes up a layer, a folder uses I/O without permission, or a file is too long. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** The runtime as this product sees it. */
+/** The runtime's entry points for the product. */
 const RUNTIME = ["@autonous/runtime", "@autonous/runtime/internal"];
 const PURE = ["node:path", "node:crypto"];
 const FILES = ["node:fs", "node:fs/promises", "node:os"];
@@ -64,20 +64,21 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     agent:      { ours: ["model"],                                                          outside: [...PURE, ...RUNTIME] },
     received:   { ours: ["agent", "model", "store"],                                        outside: [...PURE, ...FILES, "zod", ...RUNTIME] },
     queue:      { ours: ["agent", "model", "received", "store"],                            outside: [...PURE, ...RUNTIME] },
+    workplace:  { ours: ["agent", "config", "model", "store"],                              outside: [...PURE, ...FILES, ...RUNTIME] },
     adapters:   { ours: ["model"],                                                          outside: [...RUNTIME] },
     supervisor: { ours: ["config", "model"],                                                outside: [...MACHINE, ...RUNTIME] },
     telemetry:  { ours: ["model", "store"],                                                 outside: [...PURE, ...OPENTELEMETRY, ...RUNTIME] },
     upkeep:     { ours: ["queue", "store"],                                                 outside: [...PURE, ...FILES, ...RUNTIME] },
     channels:   { ours: ["model", "queue", "received", "store", "telemetry"],               outside: [...MACHINE, "grammy", "grammy/types", "node:https", "node:timers/promises", "node:readline", "node:tty", "node:util", "marked", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", ...RUNTIME] },
-    service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep"], outside: [...PURE, ...FILES, ...RUNTIME] },
-    cli:        { ours: ["config", "store", "model", "agent", "received", "queue", "supervisor", "channels", "telemetry", "upkeep", "service", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", ...RUNTIME] },
+    service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep", "workplace"], outside: [...PURE, ...FILES, ...RUNTIME] },
+    cli:        { ours: ["config", "store", "model", "agent", "received", "queue", "supervisor", "channels", "telemetry", "upkeep", "workplace", "service"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", ...RUNTIME] },
   },
 };
 
 interface Rooms {
   /** Its rooms, lowest first: each may import those before it. */
   readonly order: readonly string[];
-  /** Files of the folder itself that every room may import: its contract. The others build the folder out of its rooms. */
+  /** Files of the folder itself that every room may import: its contract. The others assemble the folder from its rooms. */
   readonly contract: readonly string[];
 }
 
@@ -96,8 +97,11 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, Rooms>>>> = {
 
 const IMPORT = /^\s*(?:import|export)\b[^;"']*?from\s*"([^"$]+)"|\bimport\(\s*"([^"]+)"\s*\)|^\s*import\s*"([^"]+)"/gm;
 
-/** Every breach in the packages below a folder, and how many files were looked at. */
-export function findBreaches(packagesFolder: string): { readonly problems: readonly string[]; readonly files: number } {
+/** Every violation in the packages below a folder, and the number of checked files. */
+export function findViolations(packagesFolder: string): {
+  readonly problems: readonly string[];
+  readonly files: number;
+} {
   const problems: string[] = [];
   let files = 0;
   for (const packageName of Object.keys(RULES)) {
@@ -156,7 +160,7 @@ function folderOf(file: string): string {
 }
 
 if (import.meta.main) {
-  const { problems, files } = findBreaches(join(import.meta.dirname, "../packages"));
+  const { problems, files } = findViolations(join(import.meta.dirname, "../packages"));
   for (const problem of problems) console.error(problem);
   console.log(`architecture: ${files} files, ${problems.length} problems`);
   process.exitCode = problems.length === 0 && files > 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-/** Fails when the same lines of code stand in two places. Alike is fine; the same is one thing written twice. */
+/** Fails when the same lines of code occur in two places. Similar code is fine; identical code is written twice. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -15,7 +15,7 @@ interface CodeLine {
   readonly line: number;
 }
 
-/** Lines that say nothing by themselves: blank ones, comments, imports, lone punctuation. */
+/** Lines that do not count: blank ones, comments, imports, lone punctuation. */
 const SILENT = /^(?:$|\/\/|\/\*|\*|import\b|export (?:type )?\{|[\s{}()[\];,]*$)/;
 
 function codeLines(text: string): CodeLine[] {
@@ -23,7 +23,7 @@ function codeLines(text: string): CodeLine[] {
   return lines.filter((each) => !SILENT.test(each.text));
 }
 
-/** The beginnings of runs that stand in more than one place of these files. */
+/** The starts of runs of lines that occur in more than one place of these files. */
 export function findDuplicates(files: Readonly<Record<string, string>>): string[] {
   const seen = new Map<string, Place>();
   const problems: string[] = [];

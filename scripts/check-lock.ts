@@ -1,4 +1,4 @@
-/** Fails when the lock file lacks a platform's package, which `npm install` does not mind and `npm ci` refuses; or names a host. */
+/** Fails when the lock file lacks a platform's package (`npm install` accepts that, `npm ci` does not) or names a host. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,6 +1,6 @@
 /**
- * Runs other projects' cases through the real tools: `npm run corpora -- <folder>`. Prints a line for each case that
- * comes out otherwise than it says, and a score for each file. What is not in the folder is left out.
+ * Runs other projects' cases through the real tools: `npm run corpora -- <folder>`. Prints a line for each case with a
+ * different result, and a score per file. Files that are not in the folder are skipped.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,14 +62,14 @@ async function runFile(name: string, verdicts: AsyncIterable<Verdict>): Promise<
 }
 
 const [folder] = process.argv.slice(2);
-if (folder === undefined) throw new Error("Say which folder the cases are in: npm run corpora -- <folder>");
+if (folder === undefined) throw new Error("Name the folder of the cases: npm run corpora -- <folder>");
 const home = mkdtempSync(join(tmpdir(), "autonous-corpora-home-"));
-process.env["XDG_STATE_HOME"] = home; // nothing of this belongs into the user's own records
+process.env["XDG_STATE_HOME"] = home; // keeps these runs out of the user's own records
 try {
   for (const [name, run] of RUNS) {
     const path = join(folder, name);
     if (existsSync(path)) await runFile(name, run(path));
-    else console.log(`${name}: not there`);
+    else console.log(`${name}: not found, skipped`);
   }
 } finally {
   rmSync(home, { recursive: true, force: true });

@@ -178,7 +178,11 @@ const pages: Readonly<Record<string, string>> = {
   "docs/prices.md": prices(),
   "docs/run-later.md": runLater(),
   "docs/tools.md": await tools(),
-  "docs/library.md": libraryPage(join(root, "packages/runtime/src/index.ts"), table),
+  "docs/library.md": libraryPage(
+    join(root, "packages/runtime/src/index.ts"),
+    table,
+    join(root, "packages/autonous/src/index.ts"),
+  ),
   "packages/runtime/src/tools/schemas.ts": argsSchemas(),
   "packages/autonous/schema/config.schema.json": `${JSON.stringify(makeConfigurationSchema(), null, 2)}\n`,
 };

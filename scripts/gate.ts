@@ -1,5 +1,5 @@
 /**
- * `npm test`: every check there is, each one to its end, whatever the others say. The last line counts them.
+ * `npm test`: every check, each to its end, even if others fail. The last line counts them.
  * `--no-skips` fails when a test was skipped because a program is missing.
  */
 import { spawnSync } from "node:child_process";
@@ -11,7 +11,7 @@ const cache = join(root, "node_modules/.cache/gate");
 const POLICY = "packages/runtime/src/policy/**";
 mkdirSync(cache, { recursive: true });
 
-/** Apart from the other tests, which take longer while branches are counted. */
+/** Separate from the other tests, which take longer while branches are counted. */
 const COVERAGE = [
   "--coverage",
   "--coverage.provider=v8",
@@ -27,6 +27,7 @@ const CHECKS: readonly (readonly [name: string, program: string, ...words: strin
   ["format",         "oxfmt", "--check"],
   ["architecture",   "node", "scripts/check-architecture.ts"],
   ["duplicates",     "node", "scripts/check-duplicates.ts"],
+  ["words",          "node", "scripts/check-words.ts"],
   ["unused exports", "knip"],
   ["lock file",      "node", "scripts/check-lock.ts"],
   ["docs",           "node", "scripts/docs.ts"],
@@ -73,7 +74,7 @@ function readReport(suite: string): Report {
 
 const counts = Object.entries(SUITES).map(([name, suite]) => {
   const { numPassedTests, numFailedTests, numPendingTests } = readReport(suite);
-  // A suite that broke before its tests ran has no failed test to count.
+  // A suite that failed before its tests ran has no failed test to count.
   const wrong = failed.includes(name) ? Math.max(1, numFailedTests) : numFailedTests;
   return { passed: numPassedTests, wrong, skipped: numPendingTests };
 });

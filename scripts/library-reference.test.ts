@@ -1,4 +1,5 @@
 import * as runtime from "@autonous/runtime";
+import * as product from "../packages/autonous/src/index.ts";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../test/support/scratch.ts";
@@ -11,6 +12,15 @@ test("the page of the library has every value that it exports", () => {
   const page = libraryPage(join(import.meta.dirname, "../packages/runtime/src/index.ts"), list);
   const missing = Object.keys(runtime).filter((name) => !new RegExp(`^(?:\`|### )${name}\\b`, "m").test(page));
   expect(missing).toEqual([]);
+});
+
+test("the page of the library has every name that the product adds", () => {
+  const packages = join(import.meta.dirname, "../packages");
+  const page = libraryPage(join(packages, "runtime/src/index.ts"), list, join(packages, "autonous/src/index.ts"));
+  const added = page.slice(page.indexOf("## What `autonous` adds"));
+  const own = Object.keys(product).filter((name) => !Object.hasOwn(runtime, name));
+  expect(own).toContain("createService");
+  expect(own.filter((name) => !new RegExp(`^(?:\`|### )${name}\\b`, "m").test(added))).toEqual([]);
 });
 
 test("functions, values, types, schemas and names from other files are shown with comments and members", async () => {

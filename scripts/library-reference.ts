@@ -1,9 +1,9 @@
-/** `docs/library.md`: every public name of `@autonous/runtime`, with its comment, its signature and its members. */
+/** `docs/library.md`: every public name of `@autonous/runtime` and of `autonous`, with its comment, its signature and its members. */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 
-/** As far as it is used here of the syntax tree: ESTree with TypeScript. */
+/** The part of the syntax tree that is used here: ESTree with TypeScript. */
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -70,6 +70,7 @@ function nameOf(node: unknown): string | undefined {
 
 const KINDS: Readonly<Record<string, Declared["kind"]>> = {
   FunctionDeclaration: "function",
+  TSDeclareFunction: "function",
   VariableDeclarator: "value",
   ClassDeclaration: "class",
   TSInterfaceDeclaration: "type",
@@ -96,6 +97,7 @@ function signatureOf(source: Source, node: Node): string {
     const head = source.of({ ...node, end: body.start });
     return head.replace(/^(?:async )?function\*? /, "").trim();
   }
+  if (node.type === "TSDeclareFunction") return source.of(node).replace(/^(?:async )?function\*? |;$/g, "");
   const bases = (node["extends"] as readonly Node[] | undefined) ?? [];
   if (bases.length > 0) return `extends ${bases.map((base) => source.of(base)).join(", ")}`;
   if (node.type !== "TSTypeAliasDeclaration" || literalOf(node) !== undefined) return "";
@@ -161,7 +163,7 @@ interface Exported {
   readonly path: string;
 }
 
-/** What a file hands on from others. */
+/** The names that a file re-exports. */
 function exportsOf(source: Source, path: string): readonly Exported[] {
   return source.body.flatMap((statement) => {
     const from = nameOf(statement["source"]);
@@ -184,13 +186,34 @@ type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => 
 
 const HEAD = `# Library
 
-Every name that \`@autonous/runtime\` exports; \`autonous\` exports them too. [embedding.md](embedding.md) shows how to use
+Every name that \`@autonous/runtime\` exports; \`autonous\` exports them too, and adds those at the end. [embedding.md](embedding.md) shows how to use
 them: most programs need \`createRuntime\`, \`defineTool\` and \`ToolError\`. A zod schema describes what is checked at run
 time. \`@autonous/runtime/internal\` is for the \`autonous\` product itself: its names change without notice.
 `;
 
-/** The page. Throws where a public name has no comment: there would be nothing to say about it. */
-export function libraryPage(index: string, table: Table): string {
+const ADDED = `
+## What \`autonous\` adds
+
+The agent loop, the model providers, the service, and the tools in the formats of other agent loops.
+[embedding.md](embedding.md) has an example of each.
+`;
+
+/** The page: the names of the runtime, then those that the product adds. Throws where a public name has no comment. */
+export function libraryPage(index: string, table: Table, added?: string): string {
+  const { functions, values, types } = partsOf(index, table);
+  const own = ["## Functions\n", `${functions}\n`, "## Values\n", `${values}\n`, "## Types and classes\n", types];
+  if (added === undefined) return `${[HEAD, ...own].join("\n")}\n`;
+  const more = partsOf(added, table);
+  return `${[HEAD, ...own, ADDED, `${more.functions}\n`, more.types].join("\n")}\n`;
+}
+
+interface PageParts {
+  readonly functions: string;
+  readonly values: string;
+  readonly types: string;
+}
+
+function partsOf(index: string, table: Table): PageParts {
   const names = publicNames(index);
   const silent = names.filter(({ about }) => about === "").map(({ name }) => name);
   if (silent.length > 0) throw new Error(`Public names without a comment: ${silent.join(", ")}`);
@@ -202,7 +225,7 @@ export function libraryPage(index: string, table: Table): string {
         .filter((each) => each.kind === kind)
         .map(({ name, signature, about }) => [code(signature === "" ? name : signature), about]),
     );
-  const parts = names
+  const types = names
     .filter(({ kind }) => kind === "type" || kind === "class")
     .map(({ name, about, signature, members }) => {
       const rows = members.map((member) => [code(member.type), member.about]);
@@ -212,5 +235,5 @@ export function libraryPage(index: string, table: Table): string {
       ];
       return [`### ${name}`, about, ...shown.filter((text) => text !== "")].join("\n\n");
     });
-  return `${[HEAD, "## Functions\n", `${list("function")}\n`, "## Values\n", `${list("value")}\n`, "## Types and classes\n", parts.join("\n\n")].join("\n")}\n`;
+  return { functions: list("function"), values: list("value"), types: types.join("\n\n") };
 }

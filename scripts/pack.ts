@@ -42,7 +42,7 @@ const manifest: Manifest = {
   bundleDependencies: [LIBRARY],
 };
 
-/** Of the versions that the tests ran with, those that are not only for development. */
+/** The tested versions, without development dependencies. */
 function lockedPackages(): Record<string, unknown> {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     packages: Readonly<Record<string, Locked>>;
@@ -56,7 +56,7 @@ function lockedPackages(): Record<string, unknown> {
   return { "": manifest, ...Object.fromEntries(kept), [`node_modules/${LIBRARY}`]: { version, inBundle: true } };
 }
 
-/** What it depends on is the product's: npm does not install what a package inside another one asks for. */
+/** Dependencies of the bundled library become the product's: npm does not install those of a package inside another one. */
 const { dependencies: _, engines: __, ...inside } = library;
 const stage = mkdtempSync(join(tmpdir(), "autonous-pack-"));
 try {

@@ -64,25 +64,14 @@ test("autonous exports these names, and those of @autonous/runtime", () => {
     "* of @autonous/runtime",
     "AgentOptions",
     "AgentOutcome",
-    "AiSdkFunctionTool",
-    "AiSdkTool",
     "AiSdkToolCall",
-    "AiSdkToolResult",
     "AnthropicBlock",
-    "AnthropicTool",
-    "AnthropicToolResult",
     "CannotServe",
     "ModelProvider",
-    "OfferOptions",
     "OpenAiChatCall",
-    "OpenAiChatResult",
-    "OpenAiChatTool",
     "OpenAiResponsesCall",
-    "OpenAiResponsesResult",
-    "OpenAiResponsesTool",
     "Service",
     "ServiceOptions",
-    "ToolRuntime",
     "aiSdkFunctionTools",
     "aiSdkTools",
     "anthropicTools",
@@ -90,13 +79,22 @@ test("autonous exports these names, and those of @autonous/runtime", () => {
     "createService",
     "openAiChatTools",
     "openAiResponsesTools",
-    "parseReply",
     "runAgent",
     "runAiSdkToolCall",
     "runAnthropicToolUses",
     "runOpenAiToolCall",
   ]);
 });
+
+test.each(["packages/runtime/src/index.ts", "packages/autonous/src/index.ts"])(
+  "docs/library.md documents every name of %s",
+  (index) => {
+    const page = readFileSync(join(import.meta.dirname, "../docs/library.md"), "utf8");
+    const names = namesOf(index).filter((name) => !name.startsWith("*"));
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !new RegExp(`^(?:\\| \`|### )${name}\\b`, "m").test(page))).toEqual([]);
+  },
+);
 
 test("no public name is also an internal one", () => {
   const internal = new Set(namesOf("packages/runtime/src/internal.ts"));

@@ -1,4 +1,4 @@
-/** `npm start`: serves a folder of its own beside the program, never the program itself. */
+/** `npm start`: serves a separate folder beside the program, never the program itself. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -43,14 +43,14 @@ test("both packages work where they are installed: library, command line and typ
   writeFileSync(
     join(path, "use.mjs"),
     `import { createRuntime, verifyAudit } from "@autonous/runtime";
-     import { parseReply } from "autonous";
+     import { createProvider } from "autonous";
      const runtime = await createRuntime({ roots: [${JSON.stringify(join(path, "work"))}] });
      const result = await runtime.call({ name: "ls", args: {} });
      await runtime.close();
-     console.log(JSON.stringify([result.payload.stdout, (await verifyAudit(runtime.state_dir)).ok, parseReply('{"final_answer":"x"}').kind]));`,
+     console.log(JSON.stringify([result.payload.stdout, (await verifyAudit(runtime.state_dir)).ok, (await createProvider("direct")).name]));`,
   );
   const used = execFileSync(process.execPath, ["use.mjs"], { cwd: path, env: environment, encoding: "utf8" });
-  expect(JSON.parse(used)).toEqual(["a.txt\n", true, "final"]);
+  expect(JSON.parse(used)).toEqual(["a.txt\n", true, "direct"]);
 
   const bin = join(path, "node_modules/autonous/dist/bin/autonous.js");
   const listed = execFileSync(process.execPath, [bin, "call", "ls"], {

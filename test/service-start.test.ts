@@ -61,7 +61,7 @@ test.concurrent("a port that is taken is told, with what to do", async ({ onTest
   const program = startProgram(place, serveWords(place), { environment: { AUTONOUS_HTTP_PORT: String(port) } });
   expect((await program.ended).code).toBe(1);
   expect(program.stdout()).toBe("");
-  expect(program.stderr()).toMatch(new RegExp(`127.0.0.1:${port}: another program.*AUTONOUS_HTTP_PORT`));
+  expect(program.stderr()).toMatch(new RegExp(`127.0.0.1:${port}: in use by another program.*AUTONOUS_HTTP_PORT`));
   const other = await startService(place); // and what had been opened by then was let go
   expect((await other.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
 });
@@ -161,7 +161,7 @@ test.concurrent("SIGINT twice ends at once, and the running task resumes at the 
   );
   const worker = await workerOf(service);
   service.child.kill("SIGINT");
-  await until(() => service.stderr().includes("Once more"), "the first to be heard");
+  await until(() => service.stderr().includes("Repeat to force"), "the first to be heard");
   expect(await service.stop("SIGINT")).toEqual({ code: 130, signal: null });
   expect(isAlive(worker)).toBe(false);
   const again = await startService(place, { environment: { AUTONOUS_MODEL: writeScript(place, SLOW) } });

@@ -77,7 +77,7 @@ async function tryCase(each: BashCase, workspace: Workspace): Promise<Fault | un
   };
 }
 
-/** Each fact that a case may state. */
+/** The facts that a case can state. */
 // oxfmt-ignore
 const FACTS: { readonly [Key in keyof BashCase]?: (wanted: NonNullable<BashCase[Key]>, seen: Seen) => unknown } = {
   exit:                (wanted, { result }) => result.payload?.exit_code === wanted,
@@ -101,7 +101,7 @@ function isTruncated({ payload }: ToolCallResult): boolean {
 }
 
 async function look(each: BashCase, { call, root }: Workspace): Promise<Seen> {
-  await call("bash", { cmd: "true" }); // what is done once only is done now
+  await call("bash", { cmd: "true" }); // one-time preparation happens now
   const cancel = new AbortController();
   const before = process.memoryUsage.rss();
   const began = performance.now();
@@ -133,7 +133,7 @@ function argumentsOf({ cwd, timeout_ms, is_background }: BashCase, cmd: string):
   };
 }
 
-/** Started, seen to run, stopped, seen to be over. */
+/** Starts a process, checks that it runs, stops it, checks that it ended. */
 async function tryBackground(each: BashCase, { call }: Workspace): Promise<Fault | undefined> {
   const { payload } = await call("bash", argumentsOf(each, each.command ?? ""));
   const { background_id, pid } = (payload?.data ?? {}) as { readonly background_id?: string; readonly pid?: number };
@@ -149,7 +149,7 @@ async function tryBackground(each: BashCase, { call }: Workspace): Promise<Fault
   return got === expected ? undefined : { expected, got };
 }
 
-/** Gives what sets them back. */
+/** Returns a function that restores them. */
 function setVariables(variables: Readonly<Record<string, string>>): () => void {
   const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, variables);

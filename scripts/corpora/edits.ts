@@ -26,7 +26,7 @@ function becomes(content: string): Expected {
   return { ok: true, files_after: { [FILE]: content } };
 }
 
-/** `edit.json`: one search and replacement a case. */
+/** `edit.json`: one search and replacement per case. */
 export async function* runEdits(document: unknown): AsyncIterable<Verdict> {
   const { cases } = document as { readonly cases: readonly EditCase[] };
   for (const each of cases) {
@@ -60,7 +60,7 @@ interface MultiEditCase {
   readonly references: Readonly<Record<string, { readonly ok: boolean; readonly result?: string }>>;
 }
 
-/** `multi-edit.json`: several edits of one file in one call. What the peer did is what is expected. */
+/** `multi-edit.json`: several edits of one file in one call. The other project's result is the expected one. */
 export async function* runMultiEdits(document: unknown): AsyncIterable<Verdict> {
   const { cases } = document as { readonly cases: readonly MultiEditCase[] };
   for (const each of cases) {

@@ -47,7 +47,7 @@ interface Seen {
   readonly root: string;
 }
 
-/** `file-tools.json`: the peers' facts, looked for in our results. */
+/** `file-tools.json`: the other projects' facts, checked against our results. */
 export async function* runFileTools(document: unknown): AsyncIterable<Verdict> {
   const { cases } = document as { readonly cases: readonly FileToolCase[] };
   for (const [index, each] of cases.entries()) {
@@ -82,7 +82,7 @@ async function look({ tool, args }: FileToolCase, workspace: Workspace): Promise
 
 type Adapter = (args: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 
-/** From the peers' arguments to ours. */
+/** Maps the other projects' arguments to ours. */
 const ADAPTERS: Readonly<Record<string, Adapter>> = {
   edit: ({ old, new: replace, ...rest }) => ({ ...rest, find: old, replace }),
   find: ({ pattern, path = ".", ...rest }) => ({ ...rest, path, name_pattern: pattern }),
@@ -98,7 +98,7 @@ interface Fault {
   readonly got: string;
 }
 
-/** Each fact that a case may state: what keeps it from being true. */
+/** The facts that a case can state; each returns why it does not hold. */
 // oxfmt-ignore
 const FACTS: { readonly [Key in keyof FileToolCase]?: (wanted: NonNullable<FileToolCase[Key]>, seen: Seen) => unknown } = {
   ok:           (wanted, { result }) => result.ok === wanted,
@@ -138,7 +138,7 @@ function isTruncated(payload: ToolCallResult["payload"]): "lines" | "bytes" | "m
   return payload?.next_page_cursor === undefined ? false : "more";
 }
 
-/** The peers put a space after `file:line:`. */
+/** The other projects put a space after `file:line:`. */
 function squeeze(text: string): string {
   return text.replaceAll(/([:-]\d+[:-]) /g, "$1");
 }

@@ -36,7 +36,7 @@ export async function* runPatches(document: unknown): AsyncIterable<Verdict> {
   }
 }
 
-/** `apply-patch/`: one folder a scenario, with `input/`, `patch.txt` and `expected/`; equal trees mean a refusal. */
+/** `apply-patch/`: one folder per scenario, with `input/`, `patch.txt` and `expected/`; equal trees mean that the patch is refused. */
 export async function* runScenarios(folder: string): AsyncIterable<Verdict> {
   const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   for (const { name } of names.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {

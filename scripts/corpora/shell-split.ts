@@ -10,7 +10,7 @@ interface SplitCase {
   readonly expected: unknown;
 }
 
-/** `shell-split.json`: what a peer's functions say of a command, asked of our parser. Only bash is a shell here. */
+/** `shell-split.json`: the results of another project's functions for a command, compared with our parser's. Only bash is a shell here. */
 export async function* runShellSplit(document: unknown): AsyncIterable<Verdict> {
   const { cases } = document as { readonly cases: readonly SplitCase[] };
   for (const [index, { fn, platform, input, expected }] of cases.entries()) {
@@ -35,14 +35,14 @@ const asItIs = (expected: unknown): unknown => expected;
 const inAnyOrder = (expected: unknown): unknown => (expected as readonly string[]).toSorted();
 
 const QUESTIONS: Readonly<Record<string, Question>> = {
-  // What a text runs in a shell's `-c` is what the text runs by itself.
+  // A text passed to a shell's `-c` runs the same commands as the text itself.
   stripShellWrapper: { ask: linesOf, wanted: (expected) => linesOf(expected as string) },
   detectCommandSubstitution: {
     ask: (text) => parseCommands(text).commands.some(({ reached }) => reached.includes("substitution")),
     wanted: asItIs,
   },
   getCommandRoots: { ask: (text) => unlessOpaque(text, ({ words }) => words[0]?.value ?? ""), wanted: inAnyOrder },
-  // They give each command as it is written, we give its words.
+  // They return each command as written, we return its words.
   splitCommands: {
     ask: (text) => unlessOpaque(text, wordsOf),
     wanted: (expected) => (expected as readonly string[]).flatMap((text) => unlessOpaque(text, wordsOf)).toSorted(),
@@ -64,13 +64,13 @@ function wordsOf({ words }: SimpleCommand): string {
   return JSON.stringify(words.map(({ value }) => value));
 }
 
-/** They give nothing where a command cannot be read safely. */
+/** They return nothing if a command cannot be parsed safely. */
 function unlessOpaque(text: string, tell: (command: SimpleCommand) => string): readonly string[] {
   const { commands, opaque } = parseCommands(text);
   return opaque.length > 0 ? [] : commands.map(tell).toSorted();
 }
 
-/** By what name the tables of the policy know a program. */
+/** The name of a program in the policy's tables. */
 function plainNameOf(program: string): string {
   const { commands } = parseCommands(program);
   return nameOf(commands[0]?.words[0]);

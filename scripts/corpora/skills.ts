@@ -59,7 +59,7 @@ function verdict(name: string, expected: unknown, fault: string | undefined): Ve
   return fault === undefined ? { id, name } : { id, name, differs: { expected: JSON.stringify(expected), got: fault } };
 }
 
-/** The cases' folders as they are, below the places that skills are looked for in: a case's parent counts as a place. */
+/** The cases' folders, unchanged, below the folders that are searched for skills: a case's parent counts as one. */
 async function indexOf(cases: readonly SkillCase[]): Promise<Index> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-corpora-"));
   const root = join(folder, "work");

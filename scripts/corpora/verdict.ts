@@ -11,7 +11,7 @@ export interface Verdict {
   readonly missing?: string;
 }
 
-/** One way in which a case may come out. */
+/** One possible result of a case. */
 export interface Expected {
   readonly ok: boolean;
   /** Where it is ok: the contents of these files afterwards. */
@@ -23,7 +23,7 @@ export function describeResult({ ok, error, payload }: ToolCallResult): string {
   return ok ? `ok ${JSON.stringify(payload?.stdout ?? "")}` : `${error?.code}: ${error?.message}`;
 }
 
-/** What keeps a call that changes files from being what was expected; undefined where nothing does. A refusal changes nothing. */
+/** Why a call that changes files has not the expected result; undefined if it has. A refusal changes nothing. */
 function faultOf(
   expected: Expected,
   { result, before, after }: { readonly result: ToolCallResult; readonly before: Tree; readonly after: Tree },
@@ -39,7 +39,7 @@ function faultOf(
   return there === undefined ? undefined : `${there} is still there`;
 }
 
-/** Makes a call that changes files and compares with every way in which it may come out. */
+/** Makes a call that changes files and compares it with every possible result. */
 export async function judgeChange(
   { id, name }: { readonly id: string; readonly name: string },
   { tool, args, any_of }: { readonly tool: string; readonly args: unknown; readonly any_of: readonly Expected[] },

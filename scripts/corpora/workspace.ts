@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { createRuntime } from "@autonous/runtime";
 import type { CallOptions, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 
-/** A file as the cases write it; a name that ends in "/" is a folder. */
+/** A file in the notation of the cases; a name that ends in "/" is a folder. */
 type FileContent =
   | string
   | null
@@ -29,7 +29,7 @@ type FileContent =
 
 export type Files = Readonly<Record<string, FileContent>>;
 
-/** Paths to contents, one character a byte; links stand as `-> target`. Folders are left out. */
+/** Paths to contents, one character per byte; links are written `-> target`. Folders are left out. */
 export type Tree = Readonly<Record<string, string>>;
 
 export interface Workspace {
@@ -40,7 +40,7 @@ export interface Workspace {
   has(tool: string): boolean;
 }
 
-/** A real folder with a real runtime on it that grants whatever is asked. The root is `work/`. */
+/** A real folder with a real runtime that grants every request. The root is `work/`. */
 export async function inWorkspace<Result>(
   files: Files,
   options: Partial<RuntimeOptions>,

@@ -1,5 +1,5 @@
+/** The public API of the product. docs/library.md documents each name. */
 export * from "@autonous/runtime";
-export { parseReply } from "./model/calls/json-reply.ts";
 export { runAgent } from "./agent/loop.ts";
 export type { AgentOptions, AgentOutcome } from "./agent/agent-run.ts";
 export { createProvider } from "./model/choose.ts";
@@ -7,16 +7,8 @@ export type { ModelProvider } from "./model/provider.ts";
 export { CannotServe, createService } from "./service.ts";
 export type { Service, ServiceOptions } from "./service.ts";
 export { aiSdkFunctionTools, aiSdkTools, runAiSdkToolCall } from "./adapters/ai-sdk-tools.ts";
-export type { AiSdkFunctionTool, AiSdkTool, AiSdkToolCall, AiSdkToolResult } from "./adapters/ai-sdk-tools.ts";
+export type { AiSdkToolCall } from "./adapters/ai-sdk-tools.ts";
 export { anthropicTools, runAnthropicToolUses } from "./adapters/anthropic.ts";
-export type { AnthropicBlock, AnthropicTool, AnthropicToolResult } from "./adapters/anthropic.ts";
+export type { AnthropicBlock } from "./adapters/anthropic.ts";
 export { openAiChatTools, openAiResponsesTools, runOpenAiToolCall } from "./adapters/openai.ts";
-export type {
-  OpenAiChatCall,
-  OpenAiChatResult,
-  OpenAiChatTool,
-  OpenAiResponsesCall,
-  OpenAiResponsesResult,
-  OpenAiResponsesTool,
-} from "./adapters/openai.ts";
-export type { OfferOptions, ToolRuntime } from "./adapters/runtime-tools.ts";
+export type { OpenAiChatCall, OpenAiResponsesCall } from "./adapters/openai.ts";

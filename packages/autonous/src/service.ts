@@ -11,6 +11,7 @@ import { startService } from "./service/start.ts";
 
 export { CannotServe } from "./service/context.ts";
 
+/** Options of `createService`. */
 export interface ServiceOptions {
   /** Absolute paths of the folders that tools may touch. */
   readonly roots: readonly string[];
@@ -29,6 +30,7 @@ export interface ServiceOptions {
   readonly log?: (line: string) => void;
 }
 
+/** A running service, created by `createService`. */
 export interface Service {
   readonly url: string;
   /** Required for every request to `/api`: `Authorization: Bearer <token>`. */

@@ -86,6 +86,7 @@ export interface AiSdkFunctionTool {
   inputSchema: JsonObject;
 }
 
+/** The available tools, for `tools` of `doGenerate` and `doStream`. */
 export function aiSdkFunctionTools(runtime: ToolRuntime, options: OfferOptions = {}): AiSdkFunctionTool[] {
   return offeredTools(runtime, options).map(({ name, description, schema }) => ({
     type: "function",

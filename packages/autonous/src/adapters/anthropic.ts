@@ -9,6 +9,7 @@ export interface AnthropicTool {
   readonly input_schema: { readonly type: "object"; readonly [key: string]: unknown };
 }
 
+/** The available tools, for `tools` of the Messages API. */
 export function anthropicTools(runtime: ToolRuntime, options: OfferOptions = {}): AnthropicTool[] {
   return offeredTools(runtime, options).map(({ name, description, schema }) => ({
     name,

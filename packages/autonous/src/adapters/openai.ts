@@ -21,10 +21,12 @@ export interface OpenAiResponsesTool extends OpenAiFunction {
   strict: false;
 }
 
+/** The available tools, for `tools` of chat completions. */
 export function openAiChatTools(runtime: ToolRuntime, options: OfferOptions = {}): OpenAiChatTool[] {
   return functionsOf(runtime, options).map((each) => ({ type: "function", function: each }));
 }
 
+/** The available tools, for `tools` of the Responses API. */
 export function openAiResponsesTools(runtime: ToolRuntime, options: OfferOptions = {}): OpenAiResponsesTool[] {
   return functionsOf(runtime, options).map((each) => ({ type: "function", ...each, strict: false }));
 }

@@ -38,6 +38,7 @@ interface AgentTask {
   readonly rounds_before?: number;
 }
 
+/** Options of `runAgent`: the task, its runtime, the model and the limits. */
 export interface AgentOptions {
   /** Runs the calls and holds the journal. The caller closes it. */
   readonly runtime: Pick<
@@ -84,6 +85,7 @@ export interface AgentError {
   readonly reason?: FailureReason;
 }
 
+/** How a task ended, and what it used. */
 export interface AgentOutcome {
   /** `parked`: a call waits for a person. Run the same task again after the answer to resume it. */
   readonly outcome: "completed" | "failed" | "cancelled" | "parked";

@@ -6,7 +6,7 @@ import type { ErrorCode, ToolCallResult } from "@autonous/runtime";
 export const EXIT = {
   done:            0,
   failed:          1,
-  used_wrongly:    2,
+  usage_error:    2,
   denied:          3,
   approval_needed: 4,
   unproven:        5,
@@ -17,7 +17,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 const BY_CLASS = {
-  validation: EXIT.used_wrongly,
+  validation: EXIT.usage_error,
   policy: EXIT.denied,
   timeout: EXIT.timed_out,
   tool_exec: EXIT.failed,

@@ -26,7 +26,7 @@ async function makeClone(nodes: readonly string[]) {
   return { path, bin, start };
 }
 
-test("the launcher takes the Node.js of the machine's architecture, whichever others are there", async () => {
+test("the launcher uses the Node.js for the machine's architecture, even if others are installed", async () => {
   const { path, bin, start } = await makeClone(NODES);
   expect(start(bin).stdout).toBe(`${own} ${bin}\n`);
   // A PATH that leads through a folder of the workspace decides nothing.
@@ -40,13 +40,13 @@ test("the launcher does not start on a Node.js of another architecture", async (
   expect(stderr).toContain("its Node.js is not installed");
 });
 
-test("the launcher passes on the name it was started by", async () => {
+test("the launcher passes on the name it was started with", async () => {
   const { path, bin, start } = await makeClone([own]);
   symlinkSync(bin, join(path, "link"));
   expect(start("./link").stdout).toBe(`${own} ./link\n`);
 });
 
-test("the launcher passes SIGTERM on where its Node.js cannot become another program, and ends as the program does", async () => {
+test("without process.execve the launcher forwards SIGTERM and exits with the program's exit code", async () => {
   const { path, bin } = await makeClone([own]);
   const program = join(path, "node_modules", own, "bin/node");
   writeFileSync(program, "#!/bin/sh\ntrap 'exit 7' TERM\ntrap '' INT\necho up\nwhile :; do sleep 0.05; done\n");

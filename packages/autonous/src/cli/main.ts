@@ -9,7 +9,7 @@ import { EXIT, exitCodeOf } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { createPrint } from "./output/print.ts";
 import type { Print } from "./output/print.ts";
-import { choose } from "./program.ts";
+import { parseCommandLine } from "./program.ts";
 
 // Schemas are used only a few times per process: compiling them costs more than it saves.
 z.config({ jitless: true });
@@ -47,7 +47,7 @@ async function runWords(words: readonly string[], interrupts: Interrupts): Promi
   const { signal } = interrupts;
   let print = createPrint(words.includes("--json"));
   try {
-    const chosen = choose(words, version);
+    const chosen = parseCommandLine(words, version);
     if ("about" in chosen) {
       if (print.json) print.document({ [chosen.about]: chosen.text.trimEnd() });
       print.text(chosen.text);
@@ -84,21 +84,20 @@ function report(error: unknown, print: Print): ExitCode {
   return exitCode;
 }
 
-interface Classified {
+interface ErrorReport {
   readonly code: string;
   readonly exitCode: ExitCode;
   readonly message: string;
   readonly hint?: string;
 }
 
-function classify(error: unknown): Classified {
+function classify(error: unknown): ErrorReport {
   const message = boundText(error instanceof Error ? error.message : String(error), 16_384);
   if (error instanceof ToolError) {
     return { code: error.code, exitCode: exitCodeOf(error.code), message, hint: error.hint };
   }
-  if (error instanceof ConfigurationError)
-    return { code: "InvalidConfiguration", exitCode: EXIT.used_wrongly, message };
-  if (error instanceof UsageError) return { code: "UsedWrongly", exitCode: EXIT.used_wrongly, message };
+  if (error instanceof ConfigurationError) return { code: "InvalidConfiguration", exitCode: EXIT.usage_error, message };
+  if (error instanceof UsageError) return { code: "UsedWrongly", exitCode: EXIT.usage_error, message };
   const { code, syscall } = Object(error) as NodeJS.ErrnoException;
   if (syscall !== undefined) return { code: "IOError", exitCode: EXIT.failed, message, hint: ERRORS.IOError.hint };
   return { code: code ?? "InternalError", exitCode: EXIT.failed, message };

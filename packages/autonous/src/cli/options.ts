@@ -3,34 +3,35 @@ import type { CommandInput } from "./command.ts";
 import type { AgentLimits } from "../agent/usage/limits.ts";
 import { SETTINGS } from "../config/settings.ts";
 import type { Settings } from "../config/settings.ts";
+import { limitsOf } from "../workplace/workplace.ts";
 
-const MOST = 100_000;
+const MAX = 100_000;
 
 /** A whole number from the command line. */
-export function readLimit(given: Given, fallback: number, most = MOST): number {
+export function readLimit(given: OptionValue, fallback: number, max = MAX): number {
   if (given === undefined) return fallback;
   const text = String(given);
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
-  throw new UsageError(`Invalid number "${text}" (a whole number from 1 to ${most})`);
+  if (/^\d+$/.test(text) && value >= 1 && value <= max) return value;
+  throw new UsageError(`Invalid number "${text}" (a whole number from 1 to ${max})`);
 }
 
-type Given = CommandInput["options"][string];
+type OptionValue = CommandInput["options"][string];
 
 /** The limits of a task: from the command line, else from the configuration. */
 export function readLimits(options: CommandInput["options"], settings: Settings): AgentLimits {
-  const { max_turns, max_wall_time_seconds, max_tokens } = settings;
-  const max_cost_cents = readCents(options["maxCost"]) ?? settings.max_cost_cents;
+  const configured = limitsOf(settings);
+  const max_cost_cents = readCents(options["maxCost"]) ?? configured.max_cost_cents;
   return {
-    max_turns: readLimit(options["maxTurns"], max_turns, SETTINGS.max_turns.kind.max),
-    max_wall_time_seconds: readSeconds(options["maxWallTime"]) ?? max_wall_time_seconds,
-    max_tokens: readLimit(options["maxTokens"], max_tokens, SETTINGS.max_tokens.kind.max),
+    max_turns: readLimit(options["maxTurns"], configured.max_turns, SETTINGS.max_turns.kind.max),
+    max_wall_time_seconds: readSeconds(options["maxWallTime"]) ?? configured.max_wall_time_seconds,
+    max_tokens: readLimit(options["maxTokens"], configured.max_tokens, SETTINGS.max_tokens.kind.max),
     ...(max_cost_cents === undefined ? {} : { max_cost_cents }),
   };
 }
 
 /** `2.50` is 250 hundredths. */
-function readCents(given: Given): number | undefined {
+function readCents(given: OptionValue): number | undefined {
   if (given === undefined) return undefined;
   const text = String(given);
   const cents = Math.round(Number(text) * 100);
@@ -41,7 +42,7 @@ function readCents(given: Given): number | undefined {
 const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
 
 /** `90`, `90s`, `15m` or `2h`. */
-function readSeconds(given: Given): number | undefined {
+function readSeconds(given: OptionValue): number | undefined {
   if (given === undefined) return undefined;
   const text = String(given);
   const [, number, unit = ""] = /^(\d{1,9})([smh]?)$/.exec(text) ?? [];

@@ -4,14 +4,14 @@ import { UsageError } from "./command.ts";
 import type { Command, Parameter } from "./command.ts";
 import { helpFor, optionsOf } from "./help.ts";
 
-export interface Chosen {
+export interface ParsedCommand {
   readonly command: Command;
   readonly args: readonly string[];
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 }
 
 /** A request for help or the version instead of a command. */
-export interface About {
+export interface AboutRequest {
   readonly about: "help" | "version";
   readonly text: string;
 }
@@ -21,7 +21,7 @@ const VERSION = new Set(["-V", "--version"]);
 const JSON_FLAG = "--json";
 
 /** Parses the command line. Throws `UsageError`; writes nothing. */
-export function choose(words: readonly string[], version: () => string): Chosen | About {
+export function parseCommandLine(words: readonly string[], version: () => string): ParsedCommand | AboutRequest {
   const [first, ...rest] = words;
   const asked = first === "help" ? [...rest, "--help"] : words;
   // `--json` may come before the command too.
@@ -71,7 +71,7 @@ function wrongUse(problem: string, named: readonly string[], meant: string | und
 }
 
 /** Parses the words after a command into arguments and options. */
-function readWords(command: Command, words: readonly string[]): Pick<Chosen, "args" | "options"> {
+function readWords(command: Command, words: readonly string[]): Pick<ParsedCommand, "args" | "options"> {
   const named = command.name.split(" ");
   const args: string[] = [];
   const options: Record<string, string | boolean | readonly string[]> = {};

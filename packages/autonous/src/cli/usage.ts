@@ -1,11 +1,11 @@
-import type { Asked } from "./session/agent-session.ts";
+import type { TaskOutcome } from "./session/agent-session.ts";
 
-interface Used extends Pick<Asked, "turns" | "calls" | "isEstimated" | "isReported"> {
-  readonly usage: Pick<Asked["usage"], "input_tokens" | "output_tokens" | "cost">;
+interface UsageFigures extends Pick<TaskOutcome, "turns" | "calls" | "isEstimated" | "isReported"> {
+  readonly usage: Pick<TaskOutcome["usage"], "input_tokens" | "output_tokens" | "cost">;
 }
 
 /** `3 turns, 5 calls, 12,345 tokens in and 678 out, cost 0.0123`: tokens and cost only if the provider reports them. */
-export function usageText({ turns, calls, usage, isEstimated, isReported }: Used): string {
+export function usageText({ turns, calls, usage, isEstimated, isReported }: UsageFigures): string {
   const { input_tokens, output_tokens, cost } = usage;
   const hasTokens = input_tokens + output_tokens > 0 && isReported;
   const about = isEstimated ? "about " : "";

@@ -18,7 +18,7 @@ const STATES = [
 ] as const;
 
 for (const { state, says } of STATES) {
-  test(`a service whose worker is "${state}" is ${says === undefined ? "well" : "not well"}, and tells no more than it has to`, async () => {
+  test(`a service whose worker is "${state}" is ${says === undefined ? "healthy" : "unhealthy"}, and its health reveals no details`, async () => {
     const health = await createHealth({ store: { kv }, workerStatus: () => status(state), clock: () => 0 })();
     expect(health).toEqual(
       says === undefined ? { ok: true } : { ok: false, why: expect.stringMatching(says) as string },
@@ -26,7 +26,7 @@ for (const { state, says } of STATES) {
   });
 }
 
-test("a store that cannot be written is told, seldom looked at, and looked at again", async () => {
+test("a store that cannot be written makes the service unhealthy; it is checked again, but rarely", async () => {
   let now = 0;
   let writes = 0;
   let problem: Error | undefined = new Error("SECRET: no space left");

@@ -1,7 +1,8 @@
-import { startConsole } from "../channels/http/server.ts";
-import type { Console, ConsoleOptions } from "../channels/http/server.ts";
+import { startHttpServer } from "../channels/http/server.ts";
+import type { HttpServer, HttpServerOptions } from "../channels/http/server.ts";
 import { CannotServe } from "./context.ts";
 import type { ServiceContext } from "./context.ts";
+import type { OutboxSender } from "../queue/outbox-sender.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerStatus } from "../supervisor/supervisor.ts";
 
@@ -10,6 +11,12 @@ export interface OpenHttp {
   /** Ends open task streams and accepts no more requests. */
   close(): Promise<void>;
 }
+
+/** HTTP's side of the outbox: sending is a no-op, because clients read replies from the task's recorded events. */
+export const httpSender: OutboxSender = {
+  channel: "http",
+  send: () => Promise.resolve({}),
+};
 
 /** HTTP on 127.0.0.1. Throws `CannotServe` when the port is taken. */
 export async function openHttp(context: ServiceContext, token: string): Promise<OpenHttp> {
@@ -38,9 +45,9 @@ export async function openHttp(context: ServiceContext, token: string): Promise<
   };
 }
 
-async function listen(options: ConsoleOptions): Promise<Console> {
+async function listen(options: HttpServerOptions): Promise<HttpServer> {
   try {
-    return await startConsole(options);
+    return await startHttpServer(options);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE" && code !== "EACCES") throw error;

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { redact } from "@autonous/runtime";
 import { headsFolder, openState, secretsOf, sweepLost } from "@autonous/runtime/internal";
-import { httpSender } from "../channels/http/http-sender.ts";
 import { Notifier } from "../store/notifier.ts";
 import type { OutboxSender } from "../queue/outbox-sender.ts";
 import { OutputFeed } from "../queue/output-feed.ts";
@@ -15,7 +14,7 @@ import { BACKGROUND } from "./background.ts";
 import { CHANNELS } from "./channels.ts";
 import { CannotServe, ModuleTools } from "./context.ts";
 import type { ServiceContext, ServicePlace } from "./context.ts";
-import { openHttp } from "./http.ts";
+import { httpSender, openHttp } from "./http.ts";
 import { openTelemetry } from "./telemetry.ts";
 import { readToken } from "./token.ts";
 import { existsSync } from "node:fs";
@@ -40,8 +39,8 @@ const EVERYBODY = Number.NEGATIVE_INFINITY;
 
 /** Receives messages, sends replies and keeps one worker running that processes the tasks. Throws `CannotServe`. */
 export async function startService(place: ServicePlace): Promise<RunningService> {
-  const wish = { workspace: process.cwd(), state_dir: place.state_dir, roots: place.roots };
-  const { state_dir, problem } = openState(wish); // before anything in it is read
+  const stateOptions = { workspace: process.cwd(), state_dir: place.state_dir, roots: place.roots };
+  const { state_dir, problem } = openState(stateOptions); // before anything in it is read
   if (problem !== undefined) throw new CannotServe(`Cannot serve: ${problem}`);
   await using opened = new AsyncDisposableStack(); // closes the opened parts if a later one fails to start
   opened.defer(holdStateFolder(state_dir));

@@ -91,13 +91,13 @@ function countSends(sender: OutboxSender, registry: Registry): OutboxSender {
 }
 
 /** Reported as 0 when no task is in the state, so that graphs have no gap. */
-const TOLD_STATES = TASK_STATE_NAMES.filter((state) => !isOver(state) || state === "dead_letter");
+const REPORTED_STATES = TASK_STATE_NAMES.filter((state) => !isOver(state) || state === "dead_letter");
 
 async function setQueueGauges(registry: Registry, store: Store): Promise<void> {
   const counts = await store.tasks.counts();
   const now = Date.now();
   const age = (since: number | null): number => (since === null ? 0 : Math.max(0, now - since) / 1000);
-  for (const state of TOLD_STATES) registry.set("autonous_tasks", { state }, counts.by_state[state] ?? 0);
+  for (const state of REPORTED_STATES) registry.set("autonous_tasks", { state }, counts.by_state[state] ?? 0);
   registry.set("autonous_oldest_queued_seconds", {}, age(counts.oldest_queued_at));
   registry.set("autonous_outbox_pending", {}, counts.unsent);
   registry.set("autonous_oldest_unsent_seconds", {}, age(counts.oldest_unsent_at));

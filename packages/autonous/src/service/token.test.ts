@@ -22,7 +22,7 @@ const EXPOSED = [
   { title: "with a second name",             spoil: (file: string) => linkSync(file, `${file}.else`) },
 ] as const;
 
-test("a token file that others had a hold of is replaced, and so is what a kill left of the last one", () => {
+test("a token file that others could read or replace is renewed, and the rest of a killed renewal is removed", () => {
   for (const { title, spoil } of EXPOSED) {
     const state_dir = mkdtempSync(join(tmpdir(), "autonous-token-"));
     onTestFinished(() => rmSync(state_dir, { recursive: true }));

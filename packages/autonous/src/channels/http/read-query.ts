@@ -1,16 +1,16 @@
 import type { Context } from "hono";
 import { z } from "zod";
 
-const PAGE = 50;
-const MOST = 500;
+const PAGE_SIZE = 50;
+const MAX_PAGE_SIZE = 500;
 
 /** Entries per page, at most. */
-export const pageLimit = z.coerce.number().int().min(1).max(MOST).default(PAGE);
+export const pageLimit = z.coerce.number().int().min(1).max(MAX_PAGE_SIZE).default(PAGE_SIZE);
 /** The `next` of the previous page. */
 export const pagePlace = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional();
 
 /** Without the fields that were not given. */
-type Given<T> = { readonly [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] } & {
+type DefinedFields<T> = { readonly [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] } & {
   readonly [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
 };
 
@@ -18,7 +18,7 @@ type Given<T> = { readonly [Key in keyof T as undefined extends T[Key] ? never :
 export function readQuery<Schema extends z.ZodType<object>>(
   context: Context,
   schema: Schema,
-): { readonly value: Given<z.output<Schema>> } | { readonly problem: string } {
+): { readonly value: DefinedFields<z.output<Schema>> } | { readonly problem: string } {
   const twice = Object.entries(context.req.queries()).find(([, values]) => values.length > 1);
   if (twice !== undefined) return { problem: `"${twice[0].slice(0, 100)}": given ${twice[1].length} times` };
   const parsed = schema.safeParse(context.req.query());
@@ -29,7 +29,7 @@ export function readQuery<Schema extends z.ZodType<object>>(
         .join("; "),
     };
   const given = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
-  return { value: Object.fromEntries(given) as Given<z.output<Schema>> };
+  return { value: Object.fromEntries(given) as DefinedFields<z.output<Schema>> };
 }
 
 /** A positive integer; anything else becomes 0, which requests everything. */

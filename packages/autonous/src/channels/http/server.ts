@@ -11,7 +11,7 @@ import { foreignForm } from "./read-body.ts";
 import { addRoutes } from "./routes.ts";
 import type { RouteParts } from "./routes.ts";
 
-export interface ConsoleOptions extends RouteParts {
+export interface HttpServerOptions extends RouteParts {
   readonly token: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -21,7 +21,7 @@ export interface ConsoleOptions extends RouteParts {
   readonly metrics: () => Promise<string>;
 }
 
-export interface Console {
+export interface HttpServer {
   readonly url: string;
   /** Accepts no more requests. Pending ones get a short time to finish; `closing` ends the streams. */
   close(): Promise<void>;
@@ -34,7 +34,7 @@ const LAST_ANSWERS_MS = 1000;
 const LOOK_MS = 20;
 
 /** Serves HTTP on loopback. Throws when the port is taken. */
-export async function startConsole(options: ConsoleOptions): Promise<Console> {
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const app = new Hono();
   app.use(secureHeaders());
   app.use(async (context, next) => refuseForm(context) ?? (await next()));

@@ -59,13 +59,13 @@ for (const { line, choices = ALL, want } of CASES) {
   });
 }
 
-test("a reason is kept, up to what an answer may hold", () => {
+test("a reason is recorded, up to the maximum length of an answer", () => {
   expect(readAnswer(`n ${"x".repeat(5000)}`, ALL)).toEqual({ kind: "deny", reason: "x".repeat(2000) });
 });
 
 const plain = { columns: 80, paint: (_: string, text: string) => text };
 
-test("each yes says in words how far it goes, and a takes the widest", () => {
+test("each approval key states its scope, and a selects the widest one", () => {
   expect(choiceLines(ALL, plain)).toEqual([
     "  y   yes, this once",
     '  a   yes, and for the rest of this session: every command that begins with "git',

@@ -30,7 +30,7 @@ const CASES = [
 for (const { title, chunks, pieces } of CASES)
   test(`input is read as typed or pasted: ${title}`, () => expect(read(chunks)).toEqual(pieces));
 
-test("of a paste that is too long, or never ends, only the beginning is held; what follows is read", () => {
+test("of a paste that is too long or never ends, only the beginning is buffered; later input is read", () => {
   const reader = new PasteReader(10);
   reader.push("\u001b[200~");
   for (let times = 0; times < 1000; times++) expect(reader.push("0123456789".repeat(100))).toEqual([]);

@@ -2,7 +2,7 @@ import { makeVisible } from "@autonous/runtime/internal";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { diffLines } from "./diff-lines.ts";
 import { argumentsOf, isExcerpt } from "../words/event-words.ts";
-import { moreLines } from "./output-lines.ts";
+import { moreLines } from "./command-output.ts";
 import type { Screen } from "./screen.ts";
 import { wrap } from "../words/width.ts";
 
@@ -11,7 +11,7 @@ const CHANGE_LINES = 8;
 const ALL_LINES = 10_000;
 const NAMED_FILES = 10;
 /** Without a terminal, lines longer than this are broken. */
-const WIDEST = 500;
+const MAX_WIDTH = 500;
 const INDENT = "    ";
 
 interface ChangeOptions {
@@ -56,21 +56,21 @@ function writtenLines(args: Readonly<Record<string, unknown>>, options: ChangeOp
 }
 
 function textLines(text: string, { screen, all, isCut = false }: ChangeOptions): readonly string[] {
-  const width = (screen.columns ?? WIDEST) - INDENT.length;
+  const width = (screen.columns ?? MAX_WIDTH) - INDENT.length;
   const { lines, more } = diffLines(text, { screen, width, most: all ? ALL_LINES : CHANGE_LINES });
   const count = moreLines(more);
   const rest = isCut ? [more === 0 ? "… and more" : `… over ${count}`] : more === 0 ? [] : [`… ${count}`];
   return [...lines, ...rest].map((line) => `${INDENT}${line}`);
 }
 
-interface Changed {
+interface ChangedPaths {
   readonly added?: readonly string[];
   readonly deleted?: readonly string[];
 }
 
 /** The files of a result with what happened to them: `created a.txt`, `deleted b.txt`. */
 function nameLines({ artifacts, payload }: ToolCallResult, { screen }: ChangeOptions, word: string): readonly string[] {
-  const { added = [], deleted = [] } = { ...Object(payload?.data), ...payload?.meta } as Changed;
+  const { added = [], deleted = [] } = { ...Object(payload?.data), ...payload?.meta } as ChangedPaths;
   const others = artifacts.files_changed.filter((path) => !added.includes(path) && !deleted.includes(path));
   return [
     { word: "created", paths: added },

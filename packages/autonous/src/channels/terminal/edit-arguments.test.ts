@@ -21,18 +21,18 @@ const WRONG = [
 ];
 
 for (const { text, says } of WRONG) {
-  test(`${JSON.stringify(text)} is wrong, and it is said where`, () => {
+  test(`${JSON.stringify(text)} is invalid, and the error says where`, () => {
     expect(readArguments(text)).toEqual({ problem: expect.stringContaining(says) as string });
   });
 }
 
-test("arguments are read as they are", () => {
+test("arguments are read unchanged", () => {
   expect(readArguments('{\n "path": "a\\u202eb", "n": [1, null] }\n')).toEqual({
     args: { path: "a\u202eb", n: [1, null] },
   });
 });
 
-test("a long text that is wrong at its end is looked through in no time", () => {
+test("a long text with an error at its end is checked quickly", () => {
   const text = `{"a": "${"x".repeat(2_000_000)}", b}`;
   expect(readArguments(text)).toEqual({ problem: expect.stringContaining("column 2000011") as string });
 });

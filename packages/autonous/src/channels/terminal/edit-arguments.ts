@@ -6,7 +6,7 @@ import { findOnPath, locateJson, makeVisible } from "@autonous/runtime/internal"
 import { openTerminal } from "./keyboard.ts";
 
 /** The edited arguments, or what is wrong with them, so that the user can continue editing. */
-export type Edited = { readonly args: Readonly<Record<string, unknown>> } | { readonly problem: string };
+export type EditedArguments = { readonly args: Readonly<Record<string, unknown>> } | { readonly problem: string };
 
 /** The path of the user's editor, and its arguments. */
 export interface Editor {
@@ -50,7 +50,7 @@ async function endOf(child: ReturnType<typeof spawn>): Promise<void> {
   if (code !== 0) throw new Error(`the editor exited with ${code}`);
 }
 
-export function readArguments(text: string): Edited {
+export function readArguments(text: string): EditedArguments {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -5,7 +5,7 @@ import { readMessage } from "./read-message.ts";
 import type { MessageOptions, TypedMessage } from "./read-message.ts";
 
 /** What the user typed: a line; Ctrl-C; Ctrl-D; or several lines at once, which cannot be a typed answer. */
-type Typed =
+type LineInput =
   | { readonly kind: "line"; readonly text: string }
   | { readonly kind: "interrupt" }
   | { readonly kind: "end" }
@@ -23,7 +23,7 @@ interface LineOptions {
 export interface Keyboard {
   /** Discards pending input: it was typed for something else. */
   forget(): void;
-  readLine(options: LineOptions): Promise<Typed>;
+  readLine(options: LineOptions): Promise<LineInput>;
   /** Reads a message of one or more lines. */
   readMessage(options: MessageOptions): Promise<TypedMessage>;
   close(): void;
@@ -68,24 +68,24 @@ export function openKeyboard(): Keyboard | undefined {
   };
 }
 
-const MOST_AWAY = 4096;
+const MAX_AWAY = 4096;
 
 function readAway(descriptor: number): void {
   const bytes = Buffer.alloc(1024);
   try {
-    for (let times = 0; times < MOST_AWAY; times++) if (readSync(descriptor, bytes) === 0) return;
+    for (let times = 0; times < MAX_AWAY; times++) if (readSync(descriptor, bytes) === 0) return;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EAGAIN" && code !== "EIO") throw error; // no input is left, or the terminal is gone
   }
 }
 
-async function readLine(input: ReadStream, { prompt, signal, initial = "" }: LineOptions): Promise<Typed> {
+async function readLine(input: ReadStream, { prompt, signal, initial = "" }: LineOptions): Promise<LineInput> {
   signal.throwIfAborted();
   const lines = createInterface({ input, output: process.stderr, terminal: true, historySize: 0, prompt });
   const abort = new AbortController();
   try {
-    return await new Promise<Typed>((resolve, reject) => {
+    return await new Promise<LineInput>((resolve, reject) => {
       const typed: string[] = [];
       const { signal: over } = abort;
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true, signal: over });

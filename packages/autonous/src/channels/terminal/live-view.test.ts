@@ -58,8 +58,8 @@ const SHOWN = [
   { title: "a display",                  event: event("display", { content: "Half of it\nis done", level: "success", title: "Tests", evidence: ["a.log:3"] }), shows: ["  + Tests", "    Half of it", "    is done", "    - a.log:3"] },
   { title: "steps",                      event: event("todo", { content: "[x] 1. look\n[ ] 2. change", items: [{ text: "look", done: true }, { text: "change", done: false }] }), shows: ["  … steps: 1 of 2 done", "    [x] 1. look", "    [ ] 2. change"] },
   { title: "a display of another level", event: event("display", { content: "careful", level: "warning" }),       shows: ["  ! careful"] },
-  { title: "a yes from elsewhere",       event: event("approval_granted", { ...CALL, by: "ann", via: "http" }),   shows: ["  edit: allowed by ann, via http"] },
-  { title: "no yes from this terminal",  event: event("approval_granted", { ...CALL, by: "ann", via: "terminal" }), shows: [] },
+  { title: "an approval from elsewhere",       event: event("approval_granted", { ...CALL, by: "ann", via: "http" }),   shows: ["  edit: allowed by ann, via http"] },
+  { title: "no approval from this terminal",  event: event("approval_granted", { ...CALL, by: "ann", via: "terminal" }), shows: [] },
   { title: "no start of a call",         event: event("tool_call.started", CALL),                                 shows: [] },
 ] as const;
 
@@ -109,7 +109,7 @@ test("colours are for terminals, and for users who ask for them", () => {
   }
 });
 
-test("nothing that a model or a file says acts on the terminal, and every line fits", () => {
+test("text from a model or a file cannot control the terminal, and every line fits", () => {
   const seen = look({ isTTY: true, columns: 40 }, { NO_COLOR: "1" });
   const view = createLiveView(seen.screen);
   const hostile = "\u001b]0;title\u0007\u001b[2J\r\u202e文件文件文件文件文件文件文件文件文件文件";
@@ -149,7 +149,7 @@ test("a bar is redrawn in place at a terminal, and removed when its call is over
   expect(seen.written.slice(4)).toEqual(["\r\u001b[K", "  ok 12 ms  edit a.txt\n"]);
 });
 
-test("elsewhere a call says each tenth of its way once", () => {
+test("without a terminal, each tenth of a call's progress is printed once", () => {
   const seen = look();
   const view = createLiveView(seen.screen);
   view.event(event("tool_call.started", { ...CALL, tool_name: "grep" }));
@@ -179,7 +179,7 @@ function staying({ written }: Seen): string {
   return written.filter((text) => !/^(?:\u001b\[\d+A)?\r/.test(text)).join("");
 }
 
-test("a reply is seen as it comes, and its text is not shown again", () => {
+test("a reply is shown as it streams, and its text is not repeated", () => {
   for (const kind of ["final", "tool_calls"] as const) {
     const seen = look({ isTTY: true, columns: 40 }, { NO_COLOR: "1" });
     const view = createLiveView(seen.screen);
@@ -201,13 +201,13 @@ test("a reply is seen as it comes, and its text is not shown again", () => {
 // oxfmt-ignore
 const NOT_SHOWN = [
   { title: "a file gets no preview",                 tty: false, said: "The answer",         answer: "The answer" },
-  { title: "a reply for a program is none to read",  tty: true,  said: '{"final_answer":"4', answer: "42" },
+  { title: "a reply in JSON is not a preview",  tty: true,  said: '{"final_answer":"4', answer: "42" },
   { title: "redacted text is shown again",           tty: true,  said: `${"a ".repeat(60)}\n`, answer: "***REDACTED***" },
   { title: "nothing came",                           tty: true,  said: "",                   answer: "42" },
 ];
 
 for (const { title, tty, said, answer } of NOT_SHOWN) {
-  test(`the answer counts as not shown: ${title}`, () => {
+  test(`the answer does not count as shown: ${title}`, () => {
     const seen = look({ isTTY: tty, columns: 40 }, { NO_COLOR: "1" });
     const view = createLiveView(seen.screen);
     view.delta({ kind: "text", text: said });
@@ -216,7 +216,7 @@ for (const { title, tty, said, answer } of NOT_SHOWN) {
   });
 }
 
-test("an answer in pieces was shown where each of them was", () => {
+test("an answer in pieces counts as shown if every piece was", () => {
   for (const isSeen of [true, false]) {
     const view = createLiveView(look({ isTTY: true, columns: 40 }, { NO_COLOR: "1" }).screen);
     if (isSeen) view.delta({ kind: "text", text: "One, two, " });
@@ -231,7 +231,7 @@ test("an answer in pieces was shown where each of them was", () => {
   }
 });
 
-test("a preview never acts on the terminal, and every row of it fits", () => {
+test("a preview cannot control the terminal, and every row fits", () => {
   const seen = look({ isTTY: true, columns: 30 }, { NO_COLOR: "1" });
   const view = createLiveView(seen.screen);
   const hostile = `\u001b[2J\u202e\t文件文件文件文件文件文件文件文件文件${"x".repeat(100)}\u0007👍👍👍👍👍👍👍👍👍👍👍👍👍👍👍👍`;
@@ -245,7 +245,7 @@ test("a preview never acts on the terminal, and every row of it fits", () => {
   expect(view.isAnswerShown).toBe(true);
 });
 
-test("what a model thinks is seen and stays, beside a line; that it is asked again is said", () => {
+test("reasoning is shown beside a line and stays; a retry is announced", () => {
   const seen = look({ isTTY: true, columns: 60 }, { NO_COLOR: "1" });
   const view = createLiveView(seen.screen);
   view.delta({ kind: "reasoning", text: "First the port.\nThen" });

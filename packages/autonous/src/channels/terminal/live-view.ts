@@ -5,7 +5,7 @@ import type { AttachedFile, EventType, Progress } from "@autonous/runtime/intern
 import { changeLines } from "./change-lines.ts";
 import { callWords, problemOf } from "../words/event-words.ts";
 import { noteLines } from "./note-lines.ts";
-import { outputLines } from "./output-lines.ts";
+import { outputLines } from "./command-output.ts";
 import { problemOfReply } from "../../model/failures/reply-words.ts";
 import { skillWords } from "../../store/record/skill-words.ts";
 import { switchWords } from "../../store/record/switch-words.ts";
@@ -149,7 +149,7 @@ function fit({ columns }: Screen, text: string): string {
 }
 
 const PARAGRAPH_LINES = 6;
-const LONGEST_TEXT = 4000;
+const MAX_TEXT_LENGTH = 4000;
 
 interface ParagraphOptions {
   readonly indent?: string;
@@ -162,7 +162,7 @@ function paragraph(
   text: string,
   { indent = "    ", style }: ParagraphOptions = {},
 ): readonly string[] {
-  const shown = makeVisible(text.replaceAll(/\s*[\n\r]+\s*/g, " ").slice(0, LONGEST_TEXT));
+  const shown = makeVisible(text.replaceAll(/\s*[\n\r]+\s*/g, " ").slice(0, MAX_TEXT_LENGTH));
   const all = columns === undefined ? [shown] : noteLines(shown, Math.max(10, columns - indent.length));
   const rows = all.length > PARAGRAPH_LINES ? [...all.slice(0, PARAGRAPH_LINES), "…"] : all;
   return rows.map((row) => `${indent}${style === undefined ? row : paint(style, row)}`);
@@ -206,14 +206,14 @@ function failedLines(payload: Payload, context: LiveContext): readonly string[] 
 }
 
 /** A longer replay command is replaced by a shorter one that does the same. */
-const LONGEST_REPLAY = 300;
+const MAX_REPLAY_LENGTH = 300;
 
 /** The command that approves the call: not truncated, so that the user can copy it. */
 function approvalLines({ error }: Payload): readonly string[] {
   const { code, replay, details } = Object(error) as Readonly<Record<"code" | "replay" | "details", unknown>>;
   if (code !== "ApprovalRequired") return []; // the answer to any other request was given, or came too late
   const { approval_id } = Object(details) as { readonly approval_id?: unknown };
-  if (typeof replay === "string" && replay !== "" && replay.length <= LONGEST_REPLAY)
+  if (typeof replay === "string" && replay !== "" && replay.length <= MAX_REPLAY_LENGTH)
     return [makeVisible(`    to approve it: ${replay}`)];
   if (typeof approval_id !== "string") return [];
   return [makeVisible(`    to approve it: autonous approvals grant ${approval_id}`)];

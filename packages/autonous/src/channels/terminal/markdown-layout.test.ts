@@ -81,7 +81,7 @@ test("a table is as wide as its cells, wraps them on a narrow screen, and become
   ]);
 });
 
-test("what is still open is seen below as it looks by now", () => {
+test("the unfinished part is shown below in its current form", () => {
   const layout = createMarkdownLayout(marked);
   expect(layout.take("Hello **wor", 60, false)).toEqual({ rows: [], used: 0, below: ["Hello **wor"] });
   expect(layout.take("Hello **world**", 60, false).below).toEqual(["Hello <bold>world</>"]);
@@ -95,7 +95,7 @@ test("what is still open is seen below as it looks by now", () => {
 
 const HOSTILE = "\u001b[2J\u001b]0;t\u0007\u202e\r\u0000";
 
-test("nothing in Markdown acts on the terminal, and every row fits", () => {
+test("Markdown cannot control the terminal, and every row fits", () => {
   const unit = fc.constantFrom(
     "#", "*", "**", "_", "`", "```", "~", "|", "-", ">", "[", "](", ")", "!", "<", "&", "\\", "\n", "\n\n", " ", "    ", "\t",
     "1. ", "- ", "word", "文件", "👍🏽", "http://x.y/", HOSTILE, "&#27;", "|-|-|\n", "[x] ", "x".repeat(90),
@@ -125,7 +125,7 @@ const ENDLESS = [
 ];
 
 for (const { title, text } of ENDLESS) {
-  test(`${title} is shown, and holds nothing up`, () => {
+  test(`${title} is rendered quickly`, () => {
     const rows = rowsOf(text, { step: 50_000 });
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.filter((row) => widthOf(row) > 60)).toEqual([]);

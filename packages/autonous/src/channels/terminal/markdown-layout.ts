@@ -4,7 +4,7 @@ import { plainLayout } from "./plain-layout.ts";
 import type { Layout, LaidRows } from "./plain-layout.ts";
 
 /** A longer block is shown in parts: parsing cost grows faster than length. */
-const LONGEST_BLOCK = 4096;
+const MAX_BLOCK_LENGTH = 4096;
 /** Parsing a normal block never takes this long. A reply whose blocks do is shown unformatted from there on. */
 const SLOW_MS = 8;
 const BUDGET_MS = 1000;
@@ -82,16 +82,16 @@ class MarkdownLayout implements Layout {
       return { rows: [], used: opened[0].length };
     }
     const end = endOfBlock(text) ?? (isWhole ? text.length : undefined);
-    const used = end ?? (text.length > LONGEST_BLOCK ? forcedEnd(text) : undefined);
+    const used = end ?? (text.length > MAX_BLOCK_LENGTH ? forcedEnd(text) : undefined);
     if (used === undefined) return undefined;
-    const part = used > LONGEST_BLOCK ? forcedEnd(text) : used;
+    const part = used > MAX_BLOCK_LENGTH ? forcedEnd(text) : used;
     return { rows: this.#render(text.slice(0, part), width), used: part };
   }
 
   #nextCode(text: string, width: number, isWhole: boolean): Omit<LaidRows, "below"> | undefined {
     const lineEnd = text.indexOf("\n");
-    if (lineEnd < 0 && !isWhole && text.length <= LONGEST_BLOCK) return undefined;
-    const used = lineEnd < 0 ? (isWhole ? text.length : LONGEST_BLOCK) : lineEnd + 1;
+    if (lineEnd < 0 && !isWhole && text.length <= MAX_BLOCK_LENGTH) return undefined;
+    const used = lineEnd < 0 ? (isWhole ? text.length : MAX_BLOCK_LENGTH) : lineEnd + 1;
     const line = text.slice(0, used).replace(/\n$/, "");
     const isEnd = line.trim().startsWith(this.#fence ?? "") && /^(.)\1*$/.test(line.trim());
     if (isEnd) this.#fence = undefined;
@@ -131,7 +131,7 @@ function endOfBlock(text: string): number | undefined {
 }
 
 function forcedEnd(text: string): number {
-  const near = text.slice(0, LONGEST_BLOCK);
+  const near = text.slice(0, MAX_BLOCK_LENGTH);
   const end = Math.max(near.lastIndexOf("\n"), near.lastIndexOf(" ")) + 1;
   const isHalf = /[\ud800-\udbff]$/.test(near);
   return end > 0 ? end : isHalf ? near.length - 1 : near.length;

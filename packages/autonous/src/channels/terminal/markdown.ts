@@ -32,11 +32,11 @@ export function codeRows(line: string, { width, paint }: MarkdownOptions): reado
   return foldHard(shown, Math.max(1, width)).map((row) => (row === "" ? "" : paint("cyan", row)));
 }
 
-interface Nested extends MarkdownOptions {
+interface NestedOptions extends MarkdownOptions {
   readonly depth: number;
 }
 
-type BlockRows = (token: never, options: Nested) => readonly string[];
+type BlockRows = (token: never, options: NestedOptions) => readonly string[];
 
 // oxfmt-ignore
 const BLOCKS: Readonly<Record<string, BlockRows>> = {
@@ -53,7 +53,7 @@ const BLOCKS: Readonly<Record<string, BlockRows>> = {
   html:       ({ raw }: Tokens.HTML, options) => raw.trimEnd().split("\n").flatMap((line) => styledRows([{ text: line, styles: [] }], options)),
 };
 
-function narrower(options: Nested, columns: number): Nested {
+function narrower(options: NestedOptions, columns: number): NestedOptions {
   return { ...options, width: Math.max(1, options.width - columns), depth: options.depth + 1 };
 }
 
@@ -61,7 +61,7 @@ function inset(before: string, rows: readonly string[]): readonly string[] {
   return rows.map((row) => `${before}${row}`);
 }
 
-function blockRows(tokens: readonly Token[], options: Nested): readonly string[] {
+function blockRows(tokens: readonly Token[], options: NestedOptions): readonly string[] {
   if (options.depth > DEEPEST || options.width < MIN_WIDTH)
     return styledRows([{ text: tokens.map(({ raw }) => raw).join(""), styles: [] }], options);
   const blocks = tokens.map((token) => ({
@@ -71,7 +71,7 @@ function blockRows(tokens: readonly Token[], options: Nested): readonly string[]
   return blocks.flatMap(({ isApart, rows }, at) => (isApart ? (at > 0 && at < blocks.length - 1 ? [""] : []) : rows));
 }
 
-function listRows({ items, ordered, start, loose }: Tokens.List, options: Nested): readonly string[] {
+function listRows({ items, ordered, start, loose }: Tokens.List, options: NestedOptions): readonly string[] {
   const first = typeof start === "number" ? start : 1;
   return items.flatMap((item, at) => {
     const mark = ordered ? `${first + at}.` : (BULLETS[options.depth % BULLETS.length] ?? "•");

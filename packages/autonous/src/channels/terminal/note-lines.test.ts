@@ -33,7 +33,7 @@ test("every line of words fits, and no word is lost", () => {
   );
 });
 
-test("a long line takes no time", () => {
+test("a long line is handled quickly", () => {
   expect(noteLines("autonous: word ".repeat(100_000), 80).length).toBeGreaterThan(10_000);
   expect(noteLines("x".repeat(1_000_000), 80)).toHaveLength(12_500);
 });

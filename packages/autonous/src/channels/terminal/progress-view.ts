@@ -1,6 +1,6 @@
 import { makeVisible } from "@autonous/runtime/internal";
 import type { Progress } from "@autonous/runtime/internal";
-import { linesOf, outputLine } from "./output-lines.ts";
+import { linesOf, outputLine } from "./command-output.ts";
 import type { Screen } from "./screen.ts";
 import { cutTo, foldHard } from "../words/width.ts";
 
@@ -32,7 +32,7 @@ interface ProgressOptions {
 
 export function createProgressView(screen: Screen, options: ProgressOptions): ProgressView {
   const { nameOf } = options;
-  const told = new Map<string, number>();
+  const shownSteps = new Map<string, number>();
   const drawer = createDrawer(screen);
   const output = createOutput(screen, drawer, options);
 
@@ -43,8 +43,8 @@ export function createProgressView(screen: Screen, options: ProgressOptions): Pr
   function showSteps({ tool_call_id, fraction, detail }: Progress): void {
     if (fraction === null) return;
     const step = Math.floor(clamp(fraction) * STEPS);
-    if (step <= (told.get(tool_call_id) ?? 0)) return;
-    told.set(tool_call_id, step);
+    if (step <= (shownSteps.get(tool_call_id) ?? 0)) return;
+    shownSteps.set(tool_call_id, step);
     const percent = `${(step * 100) / STEPS} %`;
     screen.print([`  ${[nameOf(tool_call_id), percent, lastLine(detail)].filter((part) => part !== "").join(" ")}`]);
   }
@@ -55,7 +55,7 @@ export function createProgressView(screen: Screen, options: ProgressOptions): Pr
       else showSteps(progress);
     },
     over(tool_call_id) {
-      told.delete(tool_call_id);
+      shownSteps.delete(tool_call_id);
       const isShown = output.over(tool_call_id);
       drawer.over(tool_call_id);
       return isShown;
@@ -102,7 +102,7 @@ function createDrawer(screen: Screen): Drawer {
 }
 
 /** The kept output of a call; when output is printed as it arrives, only the unfinished line. */
-interface Printed {
+interface OutputState {
   text: string;
   stream: Progress["output"];
 }
@@ -118,7 +118,7 @@ function createOutput(
   drawer: Drawer,
   { titleOf = () => "", verbose = false }: ProgressOptions,
 ): Output {
-  const printed = new Map<string, Printed>();
+  const printed = new Map<string, OutputState>();
 
   function printWhole(tool_call_id: string, text: string, stream: Progress["output"]): void {
     // An endless line is shown in parts.

@@ -23,11 +23,11 @@ export interface MessageOptions {
 }
 
 const MORE = "… ";
-export const MOST_KEPT = 500;
+export const MAX_KEPT = 500;
 /** Maximum length of a message. */
-const LONGEST_PASTE = 100_000;
+const MAX_PASTE_LENGTH = 100_000;
 /** Longer or multi-line pastes are shown as one placeholder word. */
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN_LENGTH = 200;
 /** Shown for a line end in the line editor. */
 const LINE_END = "␤";
 
@@ -53,7 +53,7 @@ export async function readMessage(
     output,
     terminal: true,
     history: history.map(onOneLine),
-    historySize: MOST_KEPT,
+    historySize: MAX_KEPT,
     prompt,
     ...(complete === undefined ? {} : { completer: completerOf(complete) }),
   });
@@ -88,7 +88,7 @@ function expanded(text: string, pastes: ReadonlyMap<string, string>): string {
 function keysOf(input: KeyInput, pastes: Map<string, string>): { stream: PassThrough; stop(): void } {
   const setRawMode = (isRaw: boolean): unknown => input.setRawMode?.(isRaw);
   const stream = Object.assign(new PassThrough(), { setRawMode, isTTY: true });
-  const reader = new PasteReader(LONGEST_PASTE);
+  const reader = new PasteReader(MAX_PASTE_LENGTH);
   const decoder = new TextDecoder();
   const take = (chunk: Buffer): void => {
     for (const { kind, text } of reader.push(decoder.decode(chunk, { stream: true })))
@@ -107,7 +107,7 @@ function keysOf(input: KeyInput, pastes: Map<string, string>): { stream: PassThr
 
 function wordFor(text: string, isCut: boolean, pastes: Map<string, string>): string {
   const whole = text.replace(/\n+$/, "");
-  if (!isCut && whole.length <= LONGEST_SHOWN && !/[\n\t]/.test(whole)) return whole;
+  if (!isCut && whole.length <= MAX_SHOWN_LENGTH && !/[\n\t]/.test(whole)) return whole;
   const lines = whole.split("\n").length;
   const size = lines > 1 ? `${lines} lines` : `${whole.length} characters`;
   const word = `[pasted ${pastes.size + 1}: ${isCut ? `the first ${size}` : size}]`;
@@ -134,12 +134,12 @@ function completerOf(complete: NonNullable<MessageOptions["complete"]>): Complet
   };
 }
 
-interface Collecting {
+interface CollectOptions {
   readonly prompt: string;
   readonly expand: (text: string) => string;
 }
 
-function collect(lines: Interface, { prompt, expand }: Collecting, resolve: (typed: TypedMessage) => void): void {
+function collect(lines: Interface, { prompt, expand }: CollectOptions, resolve: (typed: TypedMessage) => void): void {
   const parts: string[] = [];
   let burst: string[] = [];
   let isPasted = false;

@@ -37,7 +37,7 @@ function shown(request: Partial<ApprovalRequest>, { columns = 80, rows = 24, who
   return [...requestLines({ ...REQUEST, ...request }, { screen, whole, now: NOW, reserved: 8 })];
 }
 
-test("a person sees what is asked, why, by which rule, what it would touch and until when", () => {
+test("a request shows the call, the reason, the rule, the affected paths and the deadline", () => {
   expect(shown({})).toEqual([
     "Allow bash?",
     "  risk       high",
@@ -53,7 +53,7 @@ test("a person sees what is asked, why, by which rule, what it would touch and u
   ]);
 });
 
-test("the digest is there in short, and whole where all is shown", () => {
+test("the digest is shown in short, and in full with the full request", () => {
   const whole = "0123456789abcdef".repeat(4);
   for (const columns of [80, 200]) {
     expect(shown({}, { columns })).toContain("  digest     0123456789ab…");
@@ -61,7 +61,7 @@ test("the digest is there in short, and whole where all is shown", () => {
   }
 });
 
-test("the labels of the tool stand beside the risk", () => {
+test("the labels of the tool are shown beside the risk", () => {
   expect(shown({ labels: ["destructive"] })).toContain("  risk       high, destructive");
   expect(shown({ labels: ["read_only"], risk: "low" })).toContain("  risk       low, read-only");
 });
@@ -78,7 +78,7 @@ test("a script is shown with the hash of its content", () => {
 
 const DIFF = `--- a/a.txt\n+++ b/a.txt\n@@ -1,40 +1,40 @@\n${Array.from({ length: 40 }, (_, i) => `-old ${i}\n+new ${i}\n`).join("")}`;
 
-test("of a long change there is what fits, and all of it on demand", () => {
+test("a long change is shown as far as it fits, and in full on demand", () => {
   const changes = [{ path: "a.txt", diff: DIFF, truncated: false }];
   const short = shown({ commands: [], changes }, { rows: 30 });
   expect(short.length).toBe(30 - 8);
@@ -89,12 +89,12 @@ test("of a long change there is what fits, and all of it on demand", () => {
   expect(whole.join("\n")).not.toContain("more lines");
 });
 
-test("what was cut before it came here says so", () => {
+test("a request that was truncated earlier says so", () => {
   const changes = [{ path: "a.txt", diff: "+x\n", truncated: true }];
   expect(shown({ changes }, { whole: true })).toContain("  … the diff is too long to show in full");
 });
 
-test("everything fits, down to the narrowest, and nothing acts on the terminal", () => {
+test("everything fits even the narrowest terminal, and nothing controls it", () => {
   const hostile = "\u001b]0;x\u0007\u001b[2K\r\n\u202e文件 文件\t\u200b".repeat(40);
   const request: Partial<ApprovalRequest> = {
     tool: "t".repeat(100),
@@ -117,13 +117,13 @@ test("everything fits, down to the narrowest, and nothing acts on the terminal",
   }
 });
 
-test("letters that pass for others are written out", () => {
+test("look-alike letters are escaped", () => {
   expect(shown({ args_json: '{"url":"https://p\u0430ypal.com"}' }).join("\n")).toContain(
     '{"url":"https://p\\u{430}ypal.com"}',
   );
 });
 
-test("arguments without an end are shown in part, in no time", () => {
+test("very long arguments are shown in part, quickly", () => {
   const args_json = JSON.stringify({ content: "x".repeat(20_000_000) });
   const lines = shown({ args_json });
   expect(lines.length).toBeLessThan(20);
@@ -140,7 +140,7 @@ const TIMES = [
 ];
 
 for (const { at, says } of TIMES) {
-  test(`what is good until ${at} is to be answered ${says}`, () => {
+  test(`what is good until ${at} has to be answered ${says}`, () => {
     expect(shown({ expires_at: at }).at(-2)).toBe(`  answer     ${says}`);
   });
 }

@@ -5,7 +5,7 @@ import { diffLines } from "./diff-lines.ts";
 import type { Screen } from "./screen.ts";
 import { foldHard, pad, wrap } from "../words/width.ts";
 
-interface Asking {
+interface RequestView {
   readonly screen: Pick<Screen, "paint" | "columns" | "rows">;
   /** Shows all of it, however long; otherwise what fits the screen. */
   readonly whole: boolean;
@@ -19,7 +19,7 @@ interface Asking {
 const LABEL_COLUMNS = 11;
 /** On narrower screens a label gets its own line. */
 const NARROW = 56;
-const LEAST_COLUMNS = 20;
+const MIN_COLUMNS = 20;
 /** Lines per part of a shortened request. */
 const SHORT = { words: 4, exact: 5, touches: 5, diff: 6 } as const;
 /** Rows for the path above a diff and the remark below it. */
@@ -28,7 +28,7 @@ const MARGIN = 2;
 const WHOLE = 20_000;
 
 /** The request that the user answers. Hidden characters are made visible, and nothing acts on the terminal. */
-export function requestLines(request: ApprovalRequest, asking: Asking): readonly string[] {
+export function requestLines(request: ApprovalRequest, asking: RequestView): readonly string[] {
   const { screen, now, reserved, elsewhere = true } = asking;
   const title = makeVisible(`Allow ${request.tool}?`);
   const before = [
@@ -76,13 +76,13 @@ function argumentsOf({ args_json, params }: ApprovalRequest): string {
 
 function commandLines(
   { command, folder, network, found }: NonNullable<ApprovalRequest["commands"]>[number],
-  asking: Asking,
+  asking: RequestView,
 ): readonly string[] {
   const where = `in ${folder}, ${network ? "with network" : "without network"}${found === undefined ? "" : `: ${found}`}`;
   return [...exact("command", command, asking), ...words("", where, asking)];
 }
 
-function touchLines({ touches }: ApprovalRequest, asking: Asking): readonly string[] {
+function touchLines({ touches }: ApprovalRequest, asking: RequestView): readonly string[] {
   const most = asking.whole ? WHOLE : SHORT.touches;
   const shown = touches
     .slice(0, most)
@@ -90,7 +90,7 @@ function touchLines({ touches }: ApprovalRequest, asking: Asking): readonly stri
   return [...shown, ...moreLines(touches.length - most, "path", asking)];
 }
 
-function scriptLines({ script }: ApprovalRequest, asking: Asking): readonly string[] {
+function scriptLines({ script }: ApprovalRequest, asking: RequestView): readonly string[] {
   if (script === undefined) return [];
   return [
     ...exact("script", `${script.path} of the skill ${script.skill}`, asking),
@@ -98,8 +98,8 @@ function scriptLines({ script }: ApprovalRequest, asking: Asking): readonly stri
   ];
 }
 
-function changeLines({ changes = [] }: ApprovalRequest, asking: Asking, room: number): readonly string[] {
-  const width = Math.max(LEAST_COLUMNS, (asking.screen.columns ?? WHOLE) - 2);
+function changeLines({ changes = [] }: ApprovalRequest, asking: RequestView, room: number): readonly string[] {
+  const width = Math.max(MIN_COLUMNS, (asking.screen.columns ?? WHOLE) - 2);
   const lines: string[] = [];
   let left = asking.whole ? WHOLE : room;
   for (const [index, { path, diff, truncated }] of changes.entries()) {
@@ -116,23 +116,23 @@ function changeLines({ changes = [] }: ApprovalRequest, asking: Asking, room: nu
   return lines;
 }
 
-function moreLines(more: number, what: string, { screen }: Asking): readonly string[] {
+function moreLines(more: number, what: string, { screen }: RequestView): readonly string[] {
   if (more <= 0) return [];
   return remark(`… ${more} more ${what}${more === 1 ? "" : "s"}: d shows all`, screen);
 }
 
-function remark(text: string, { paint, columns = 80 }: Asking["screen"]): readonly string[] {
-  return wrap(text, Math.max(LEAST_COLUMNS, columns - 2)).map((line) => `  ${paint("bold", line)}`);
+function remark(text: string, { paint, columns = 80 }: RequestView["screen"]): readonly string[] {
+  return wrap(text, Math.max(MIN_COLUMNS, columns - 2)).map((line) => `  ${paint("bold", line)}`);
 }
 
 /** Prose: wrapped between words. */
-function words(label: string, text: string, asking: Asking): readonly string[] {
+function words(label: string, text: string, asking: RequestView): readonly string[] {
   const lines = wrap(makeVisible(text), roomBeside(asking));
   return labelled(label, lines, { asking, most: SHORT.words });
 }
 
 /** Literal text: every character is kept. */
-function exact(label: string, text: string, asking: Asking): readonly string[] {
+function exact(label: string, text: string, asking: RequestView): readonly string[] {
   const width = roomBeside(asking);
   // Text far beyond the last visible line need not be measured.
   const near = asking.whole ? text : text.slice(0, width * (SHORT.exact + 1));
@@ -145,13 +145,17 @@ function exact(label: string, text: string, asking: Asking): readonly string[] {
   });
 }
 
-interface Labelling {
-  readonly asking: Asking;
+interface LabelOptions {
+  readonly asking: RequestView;
   readonly most: number;
   readonly more?: number;
 }
 
-function labelled(label: string, lines: readonly string[], { asking, most, more = 0 }: Labelling): readonly string[] {
+function labelled(
+  label: string,
+  lines: readonly string[],
+  { asking, most, more = 0 }: LabelOptions,
+): readonly string[] {
   const shown = lines.slice(0, asking.whole ? WHOLE : most);
   const rest = moreLines(lines.length - shown.length + more, "line", asking);
   const { paint } = asking.screen;
@@ -164,13 +168,13 @@ function labelled(label: string, lines: readonly string[], { asking, most, more 
   ];
 }
 
-function isNarrow({ screen }: Asking): boolean {
+function isNarrow({ screen }: RequestView): boolean {
   return screen.columns !== undefined && screen.columns < NARROW;
 }
 
-function roomBeside(asking: Asking): number {
+function roomBeside(asking: RequestView): number {
   const { columns = 80 } = asking.screen;
-  return Math.max(LEAST_COLUMNS, columns - 2 - (isNarrow(asking) ? 0 : LABEL_COLUMNS));
+  return Math.max(MIN_COLUMNS, columns - 2 - (isNarrow(asking) ? 0 : LABEL_COLUMNS));
 }
 
 // oxfmt-ignore

@@ -40,7 +40,7 @@ export interface ScreenStream {
 const DEFAULT_ROWS = 24;
 const DEFAULT_COLUMNS = 80;
 /** Held lines beyond this number are only counted. */
-const MOST_HELD = 1000;
+const MAX_HELD = 1000;
 /** Leaves the last column free, which would wrap, and room for a typed "^C". */
 const ROOM_BEHIND = 3;
 const CLEAR_LINE = "\r\u001b[K";
@@ -61,7 +61,7 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
     status = lines;
   }
   function keep(lines: readonly string[]): void {
-    const room = MOST_HELD - held.length;
+    const room = MAX_HELD - held.length;
     held.push(...lines.slice(0, room));
     leftOut += Math.max(0, lines.length - room);
   }

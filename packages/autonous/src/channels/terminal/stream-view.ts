@@ -97,13 +97,13 @@ export function createStreamView(screen: Screen, options: StreamViewOptions = {}
   };
 }
 
-interface Thought {
+interface ReasoningRows {
   push(piece: string): void;
   /** The reasoning ends: its last rows stay. */
   keep(): void;
 }
 
-function createThought(screen: Screen, verbose: boolean): Thought {
+function createThought(screen: Screen, verbose: boolean): ReasoningRows {
   let thought = "";
   const pacer = createPacer(() => screen.status(thoughtRows(screen, thought, THOUGHT_ROWS)));
   return {

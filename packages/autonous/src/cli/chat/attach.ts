@@ -7,7 +7,7 @@ import { nameInHeading, withQuotations } from "../../model/prompt/quoted.ts";
 import type { Quotation } from "../../model/prompt/quoted.ts";
 import type { MessageImage } from "../../model/provider.ts";
 import { errorText } from "../../model/prompt/result-text.ts";
-import type { Chat } from "./conversation.ts";
+import type { Chat } from "./chat-conversation.ts";
 import { findMentions } from "./mentions.ts";
 import type { Mention } from "./mentions.ts";
 
@@ -18,7 +18,7 @@ interface AttachedMessage {
 }
 
 /** Limits per message: number of files, and characters of their text. */
-const MOST_FILES = 20;
+const MAX_FILES = 20;
 const MAX_CHARACTERS = 200_000;
 
 type ChatParts = Pick<Chat, "session" | "place" | "print" | "signal">;
@@ -45,7 +45,7 @@ export async function attachFiles(text: string, chat: ChatParts, task: Task): Pr
   const problems: string[] = [];
   let left = MAX_CHARACTERS;
   for (const [index, mention] of mentions.entries()) {
-    const isTooMuch = index >= MOST_FILES || left <= 0;
+    const isTooMuch = index >= MAX_FILES || left <= 0;
     const piece = isTooMuch ? tooMuch() : await attach(mention, chat, task);
     if ("problem" in piece) problems.push(`${nameInHeading(mention.path)} is not attached: ${piece.problem}`);
     else {
@@ -57,12 +57,12 @@ export async function attachFiles(text: string, chat: ChatParts, task: Task): Pr
     }
   }
   for (const problem of problems) chat.print.note(problem);
-  const told = [text, ...problems.map((problem) => `(${problem})`)].join("\n\n");
-  return { text: withQuotations(told, quotations), images };
+  const message = [text, ...problems.map((problem) => `(${problem})`)].join("\n\n");
+  return { text: withQuotations(message, quotations), images };
 }
 
 function tooMuch(): Piece {
-  return { problem: `a message takes ${MOST_FILES} files with ${MAX_CHARACTERS} characters; name it in another one` };
+  return { problem: `a message takes ${MAX_FILES} files with ${MAX_CHARACTERS} characters; name it in another one` };
 }
 
 async function attach(mention: Mention, chat: ChatParts, task: Task): Promise<Piece> {

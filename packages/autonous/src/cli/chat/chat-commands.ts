@@ -1,17 +1,17 @@
 import { ToolError } from "@autonous/runtime";
 import { nearestNames } from "@autonous/runtime/internal";
 import { UsageError } from "../command.ts";
-import type { Chat } from "./conversation.ts";
+import type { Chat } from "./chat-conversation.ts";
 import { diffLines } from "../../channels/terminal/diff-lines.ts";
-import { moreLines } from "../../channels/terminal/output-lines.ts";
+import { moreLines } from "../../channels/terminal/command-output.ts";
 import { stderrScreen } from "../session/approver.ts";
 import { showResult } from "../output/show-result.ts";
 import { count, costText } from "../usage.ts";
 import type { MessageChanges, ModelUse } from "./chat-record.ts";
-import { recordOf, findConversation, NEW_CONVERSATION, switchTo } from "./conversation.ts";
-import { listSessions, sessionTable } from "../session/sessions.ts";
+import { recordOf, findConversation, NEW_CONVERSATION, switchTo } from "./chat-conversation.ts";
+import { listSessions, sessionTable } from "../session/list-sessions.ts";
 import { priceSource, sourceText } from "../../model/prices/prices.ts";
-import { providerOf } from "../session/asking.ts";
+import { providerOf } from "../../workplace/model-requests.ts";
 import { toolTable } from "../commands/tools.ts";
 import { table } from "../output/table.ts";
 import { totalUse } from "./chat-record.ts";
@@ -66,12 +66,12 @@ function refuse({ print }: Chat, message: string): void {
   else print.note(message);
 }
 
-const LONGEST_WORD = 60;
+const MAX_WORD_LENGTH = 60;
 
 function unknownCommand(word: string): string {
   const [nearest] = nearestNames(word, CHAT_COMMANDS);
   const meant = nearest === undefined ? "" : `did you mean ${nearest}? `;
-  const shown = word.slice(0, LONGEST_WORD).toWellFormed();
+  const shown = word.slice(0, MAX_WORD_LENGTH).toWellFormed();
   return `Unknown command ${shown}; ${meant}/help lists all. With a space in front it is sent as a message.`;
 }
 
@@ -114,7 +114,7 @@ async function lastChanges(chat: Chat): Promise<MessageChanges | undefined> {
 }
 
 /** A few screens; the files have the rest. */
-const MOST_LINES = 200;
+const MAX_LINES = 200;
 
 async function showDiff(chat: Chat, which: string): Promise<void> {
   const { session, print, signal } = chat;
@@ -124,7 +124,7 @@ async function showDiff(chat: Chat, which: string): Promise<void> {
   if (print.json) return print.document({ changes });
   if (changes.length === 0) return print.note("No changes: every file is as it was before");
   const text = changes.map(({ path, diff }) => (/^(?:---|diff )/.test(diff) ? diff : `${path}: ${diff}`)).join("");
-  const { lines, more } = diffLines(text, { screen: stderrScreen(), width: print.noteWidth ?? 200, most: MOST_LINES });
+  const { lines, more } = diffLines(text, { screen: stderrScreen(), width: print.noteWidth ?? 200, most: MAX_LINES });
   stderrScreen().print(lines);
   const cut = changes.filter(({ truncated }) => truncated).length;
   const missing = [...(more > 0 ? [moreLines(more)] : []), ...(cut > 0 ? [`${count(cut, "file")} shown in part`] : [])];

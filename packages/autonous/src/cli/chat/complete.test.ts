@@ -48,7 +48,7 @@ const CASES: readonly { readonly line: string; readonly found: readonly string[]
   { line: '@"my notes/t',            found: ['@"my notes/to do.md"'] },
   { line: "@.e",                     found: ["@.eslintrc"] },
   { line: "@di",                     found: [] },
-  { line: "@dist/",                  found: ["@dist/app.js"] }, // whoever names an ignored folder means it, as with find
+  { line: "@dist/",                  found: ["@dist/app.js"] }, // an ignored folder that is named is searched, as by find
   { line: "@a.l",                    found: [] },
   { line: "@private/",               found: [] },
   { line: "@../",                    found: [] },

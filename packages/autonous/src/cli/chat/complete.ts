@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { findProgram, isInside, makeVisible } from "@autonous/runtime/internal";
 import type { Runtime } from "@autonous/runtime";
 import type { Completions } from "../../channels/terminal/read-message.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 interface CompleteOptions {
   readonly commands: readonly string[];
@@ -30,7 +30,7 @@ function asMention(path: string, isQuoted: boolean): string {
 }
 
 /** More would be unreadable, and each needs a policy decision. */
-const MOST_OFFERED = 50;
+const MAX_OFFERED = 50;
 
 /** Files and folders whose path starts with the text; else files whose name contains it. Folders end in `/`. */
 async function filesLike(typed: string, { place, runtime }: CompleteOptions): Promise<readonly string[]> {
@@ -42,7 +42,7 @@ async function filesLike(typed: string, { place, runtime }: CompleteOptions): Pr
   const named =
     next.size > 0 || typed === "" || folder !== "" ? [...next] : files.filter((path) => hasName(path, typed));
   const shown = named.filter((path) => makeVisible(path) === path && !path.includes('"')).toSorted();
-  return await withoutDenied(shown.slice(0, MOST_OFFERED), runtime);
+  return await withoutDenied(shown.slice(0, MAX_OFFERED), runtime);
 }
 
 function upToNext(path: string, from: number): string {
@@ -69,8 +69,8 @@ async function withoutDenied(paths: readonly string[], { explain }: Pick<Runtime
 }
 
 /** Large folders are searched only in part, because completion has to be fast. */
-const MOST_BYTES = 2_000_000;
-const LONGEST_MS = 500;
+const MAX_BYTES = 2_000_000;
+const SEARCH_TIMEOUT_MS = 500;
 
 /** The files below a folder, relative to it, as `find` lists them: without files that git ignores. */
 async function listFiles(folder: string, roots: readonly string[]): Promise<readonly string[]> {
@@ -81,9 +81,9 @@ async function listFiles(folder: string, roots: readonly string[]): Promise<read
   let listed = "";
   child.stdout.setEncoding("utf8").on("data", (piece: string) => {
     listed += piece;
-    if (listed.length > MOST_BYTES) child.kill("SIGKILL");
+    if (listed.length > MAX_BYTES) child.kill("SIGKILL");
   });
-  const late = setTimeout(() => child.kill("SIGKILL"), LONGEST_MS);
+  const late = setTimeout(() => child.kill("SIGKILL"), SEARCH_TIMEOUT_MS);
   await new Promise<void>((done) => child.once("close", () => done()).once("error", () => done()));
   clearTimeout(late);
   const whole = listed.slice(0, listed.lastIndexOf("\0") + 1); // the last name may be cut off

@@ -30,7 +30,7 @@ const CASES: readonly { readonly text: string; readonly found: readonly string[]
   { text: `@${"x".repeat(5000)}`,                    found: [] },
 ];
 
-test("files are told from addresses, packages and people", async () => {
+test("mentioned files are distinguished from addresses, packages and people", async () => {
   const { path, make } = await scratchFolder();
   await make({ "a.txt": "", "src/b.ts": "", "my notes.md": "", Makefile: "", "odd.name.": "" });
   symlinkSync("loop", join(path, "loop"));

@@ -1,10 +1,10 @@
 import { makeVisible } from "@autonous/runtime/internal";
 import { cutTo, widthOf } from "../../channels/words/width.ts";
-import type { Asked } from "../session/agent-session.ts";
+import type { TaskOutcome } from "../session/agent-session.ts";
 import { costText } from "../usage.ts";
 
-type Used = Pick<Asked, "context" | "isEstimated"> & {
-  readonly usage: Pick<Asked["usage"], "input_tokens" | "output_tokens" | "cost">;
+type Used = Pick<TaskOutcome, "context" | "isEstimated"> & {
+  readonly usage: Pick<TaskOutcome["usage"], "input_tokens" | "output_tokens" | "cost">;
   /** In the syntax of `AUTONOUS_MODEL`. */
   readonly model: string;
   readonly profile: string;
@@ -40,7 +40,7 @@ function short(tokens: number): string {
   return tokens < 999_950 ? `${(tokens / 1000).toFixed(1)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
 }
 
-function percent({ tokens, limit }: NonNullable<Asked["context"]>): string {
+function percent({ tokens, limit }: NonNullable<TaskOutcome["context"]>): string {
   if (limit <= 0) return "full";
   const share = (tokens / limit) * 100;
   return share > 0 && share < 1 ? "under 1%" : `${Math.round(share)}%`;

@@ -11,7 +11,7 @@ async function world() {
   return { file: join(path, "chat-history.jsonl"), path, open, notes };
 }
 
-test("what was typed is there again, the latest first, lines and all; for this user alone", async () => {
+test("typed messages are restored, latest first, with their line breaks; readable by this user only", async () => {
   const { open, file } = await world();
   expect(open().read()).toEqual([]);
   const first = open();
@@ -20,7 +20,7 @@ test("what was typed is there again, the latest first, lines and all; for this u
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("secrets are not kept", async () => {
+test("secrets are not stored", async () => {
   const { open, file } = await world();
   const token = `ghp_${"a1B2".repeat(9)}`;
   open().add(`use ${token} for it`);
@@ -52,7 +52,7 @@ test("a lock that a killed chat left is not waited for", async () => {
   expect(existsSync(`${file}.1`)).toBe(true);
 });
 
-test("a line that was cut off, or is anything else, is skipped", async () => {
+test("a truncated or foreign line is skipped", async () => {
   const { open, file } = await world();
   open().add("one");
   appendFileSync(file, '\n{"text":"cut o');
@@ -61,7 +61,7 @@ test("a line that was cut off, or is anything else, is skipped", async () => {
   expect(open().read()).toEqual(["two", "one"]);
 });
 
-test("a history that cannot be kept is reported once, and the chat goes on", async () => {
+test("a history that cannot be stored is reported once, and the chat continues", async () => {
   const { open, file, notes, path } = await world();
   mkdirSync(file);
   const history = open();

@@ -2,11 +2,11 @@ import { closeSync, constants, fstatSync, openSync, renameSync, rmSync, statSync
 import { join } from "node:path";
 import { redact } from "@autonous/runtime";
 import { openOwnFile, readOwnText, secretsOf } from "@autonous/runtime/internal";
-import { MOST_KEPT } from "../../channels/terminal/read-message.ts";
+import { MAX_KEPT } from "../../channels/terminal/read-message.ts";
 
 const NAME = "chat-history.jsonl";
 /** Maximum size of the current file; one older file of this size is kept too. */
-const MOST_BYTES = 262_144;
+const MAX_BYTES = 262_144;
 /** Longer messages are not stored: they are seldom repeated. */
 const LONGEST = 4_000;
 /** An older lock was left by a killed process. */
@@ -29,7 +29,7 @@ export class TypedHistory {
   /** Newest first. */
   read(): string[] {
     const texts = [`${this.#file}.1`, this.#file].flatMap((file) => this.#entriesOf(file));
-    const latest = texts.filter((text, index) => text !== texts[index + 1]).slice(-MOST_KEPT);
+    const latest = texts.filter((text, index) => text !== texts[index + 1]).slice(-MAX_KEPT);
     return latest.toReversed();
   }
 
@@ -42,7 +42,7 @@ export class TypedHistory {
       try {
         // A line break precedes each entry, so that a truncated one does not damage the next.
         writeSync(fd, `\n${JSON.stringify({ text: kept })}`);
-        if (fstatSync(fd).size > MOST_BYTES) this.#rotate();
+        if (fstatSync(fd).size > MAX_BYTES) this.#rotate();
       } finally {
         closeSync(fd);
       }
@@ -71,7 +71,7 @@ export class TypedHistory {
       throw error;
     }
     try {
-      if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES)
+      if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES)
         renameSync(this.#file, `${this.#file}.1`);
     } finally {
       rmSync(lock, { force: true });

@@ -5,13 +5,13 @@ import { UsageError } from "../command.ts";
 import { pipedLines } from "../session/standard-input.ts";
 import { CHAT_COMMANDS } from "./chat-commands.ts";
 import { complete } from "./complete.ts";
-import type { Chat } from "./conversation.ts";
+import type { Chat } from "./chat-conversation.ts";
 import { TypedHistory } from "./typed-history.ts";
 
-type Given = Exclude<TypedMessage, { readonly kind: "end" }>;
+type IncomingMessage = Exclude<TypedMessage, { readonly kind: "end" }>;
 
 /** Typed messages, or piped ones, one per line; `interrupt`: the user wants to stop. */
-export async function* messagesOf(chat: Chat): AsyncIterable<Given> {
+export async function* messagesOf(chat: Chat): AsyncIterable<IncomingMessage> {
   const { signal, print, place } = chat;
   if (!isatty(0)) {
     for await (const text of pipedLines(signal)) yield { kind: "message", text };

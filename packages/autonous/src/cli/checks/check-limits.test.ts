@@ -2,11 +2,11 @@ import { machineLimits } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
 import { loadConfiguration } from "../../config/load.ts";
 import { checkLimits } from "./checks.ts";
-import { commandLimits } from "../session/open-runtime.ts";
+import { commandLimits } from "../../workplace/runtime-options.ts";
 
 const NO_FILE = "/nonexistent/config.json";
 
-test("where nobody says otherwise a command gets what fits the machine", () => {
+test("without settings, a command gets limits that fit the machine", () => {
   const configuration = loadConfiguration({}, NO_FILE);
 
   expect(commandLimits(configuration.settings)).toEqual(machineLimits());

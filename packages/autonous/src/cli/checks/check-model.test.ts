@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { loadConfiguration } from "../../config/load.ts";
 import { checkModel } from "./check-model.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 const OLLAMA = "compatible:qwen3:8b@http://127.0.0.1:11434/v1";
 const SAYS = /OLLAMA_CONTEXT_LENGTH=32768.*AUTONOUS_CONTEXT_TOKENS/;
@@ -16,7 +16,7 @@ const CASES = [
 ] as const;
 
 for (const { title, environment, outcome, isTold } of CASES) {
-  test(`doctor ${isTold ? "tells" : "does not tell"} of Ollama's small window: ${title}`, async () => {
+  test(`doctor ${isTold ? "warns" : "does not warn"} about Ollama's small context window: ${title}`, async () => {
     const configuration = loadConfiguration(environment, "/nonexistent/config.json");
     const place = { configuration, state_dir: "/nonexistent/state" } as unknown as Workplace;
     const result = await checkModel(place);

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { measureRequest } from "../../agent/window/request.ts";
 import type { Configuration } from "../../config/load.ts";
 import { SETTINGS } from "../../config/settings.ts";
 import type { SettingName } from "../../config/settings.ts";
@@ -10,9 +11,11 @@ import { vendorsOfName } from "../../model/vendors/vendors.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
 import { isStateFolderLocked } from "../../store/sqlite/state-lock.ts";
 import { readBreakers } from "../../telemetry/breakers.ts";
-import { providerOf, settingsOf } from "../session/asking.ts";
+import { providerOf, settingsOf } from "../../workplace/model-requests.ts";
+import { readProject } from "../../workplace/project-context.ts";
+import { inspectRuntime, runtimeOptions } from "../../workplace/runtime-options.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import type { CheckResult } from "./checks.ts";
-import type { Workplace } from "../session/open-runtime.ts";
 
 /** The model, its settings and its price. */
 export async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
@@ -32,6 +35,27 @@ export async function checkModel({ configuration, state_dir }: Workplace): Promi
     };
   } catch (error) {
     return { check: "model", outcome: "failed", message: (error as Error).message };
+  }
+}
+
+/** The fixed part of every request, and so the minimum cost of every turn. */
+export async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
+  const check = "first request";
+  try {
+    const provider = await providerOf(place.configuration);
+    if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is used" };
+    const project = await readProject(place);
+    const { bytes, tokens, tools, deferred } = await inspectRuntime(runtimeOptions(place), (runtime) =>
+      measureRequest({ provider, runtime, project }),
+    );
+    const more = deferred > 0 ? `, ${deferred} more by tool_search` : "";
+    return {
+      check,
+      outcome: "ok",
+      message: `about ${tokens} tokens (${bytes} bytes) before the task: ${tools} tools${more}`,
+    };
+  } catch (error) {
+    return { check, outcome: "warning", message: `cannot be measured: ${(error as Error).message}` };
   }
 }
 

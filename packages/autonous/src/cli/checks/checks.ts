@@ -1,6 +1,5 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { createRuntime } from "@autonous/runtime";
 import {
   findOldState,
   hasState,
@@ -17,16 +16,14 @@ import {
 import type { ProgramName, SandboxReport } from "@autonous/runtime/internal";
 import { unknownVariables } from "../../config/load.ts";
 import type { ConfigurationFile } from "../../config/load.ts";
-import { measureRequest } from "../../agent/window/request.ts";
 import { inspectStore } from "../../store/inspect-store.ts";
 import type { StoreReport } from "../../store/inspect-store.ts";
 import { databaseFile } from "../../store/open-store.ts";
-import { providerOf } from "../session/asking.ts";
-import { checkModel } from "./check-model.ts";
+import { checkFirstRequest, checkModel } from "./check-model.ts";
 import { checkNotes } from "../output/notes-notice.ts";
-import { plainOptions, commandLimits, readModules } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
-import { readProject } from "../session/project-text.ts";
+import { commandLimits, readModules } from "../../workplace/runtime-options.ts";
+import type { CheckedWorkplace } from "../session/find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 export interface CheckResult {
   readonly check: string;
@@ -41,7 +38,7 @@ export interface CheckOptions {
   readonly thorough?: boolean;
 }
 
-export type Check = (place: Workplace, options: CheckOptions) => Promise<CheckResult> | CheckResult;
+export type Check = (place: CheckedWorkplace, options: CheckOptions) => Promise<CheckResult> | CheckResult;
 
 /** All checks, in the order in which startup needs them. */
 const CHECKS: readonly Check[] = [
@@ -59,7 +56,7 @@ const CHECKS: readonly Check[] = [
 const STATE_CHECKS: readonly Check[] = [checkStore, checkModel, checkNotesHere, checkFirstRequest, checkSandbox];
 
 /** Runs all checks in parallel: they are independent, and all problems are reported at once. */
-export async function checkAll(place: Workplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
+export async function checkAll(place: CheckedWorkplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
   const programs = (Object.keys(PROGRAMS) as ProgramName[]).map(
     (name): Check =>
       (at) =>
@@ -134,7 +131,13 @@ function howRead({ owner, trusted, read }: ConfigurationFile): string {
   return trusted ? "is read and trusted" : "is read but not trusted: it can only narrow the policy";
 }
 
-function checkRootsAndState({ roots, opened, state_dir, state_problem, state_is_named }: Workplace): CheckResult {
+function checkRootsAndState({
+  roots,
+  opened,
+  state_dir,
+  state_problem,
+  state_is_named,
+}: CheckedWorkplace): CheckResult {
   if (state_problem !== undefined) return { check: "workspace", outcome: "failed", message: state_problem };
   try {
     accessSync(nearestExisting(state_dir), constants.R_OK | constants.W_OK);
@@ -146,7 +149,7 @@ function checkRootsAndState({ roots, opened, state_dir, state_problem, state_is_
     };
   }
   const { open, own } = splitRootsOf(state_dir, roots);
-  const more = state_is_named === true ? [] : [...oldState(opened), ...movedState(state_dir)];
+  const more = state_is_named ? [] : [...oldState(opened), ...movedState(state_dir)];
   return {
     check: "workspace",
     outcome: more.length === 0 ? "ok" : "warning",
@@ -210,13 +213,17 @@ async function checkStore({ state_dir }: Workplace, { thorough = false }: CheckO
   const file = databaseFile(state_dir);
   if (!existsSync(file)) return { check: "store", outcome: "ok", message: "no store yet; serve creates it" };
   try {
-    return { check: "store", outcome: "ok", message: `${file}, ${inWords(await inspectStore(file, { thorough }))}` };
+    return {
+      check: "store",
+      outcome: "ok",
+      message: `${file}, ${describeStore(await inspectStore(file, { thorough }))}`,
+    };
   } catch (error) {
     return { check: "store", outcome: "failed", message: (error as Error).message };
   }
 }
 
-function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
+function describeStore({ bytes, pending, keepsCopy, looked }: StoreReport): string {
   return [
     `${Math.ceil(bytes / 1024 / 1024)} MiB`,
     looked ? "intact" : "too large to verify at startup (serve --check does)",
@@ -225,7 +232,7 @@ function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
   ].join(", ");
 }
 
-async function checkTelegram({ configuration, state_dir, state_problem }: Workplace): Promise<CheckResult> {
+async function checkTelegram({ configuration, state_dir, state_problem }: CheckedWorkplace): Promise<CheckResult> {
   const { telegram_token: token, telegram_api_root: api_root, telegram_allowed_users = [] } = configuration.settings;
   const check = "telegram";
   if (token === undefined) return { check, outcome: "ok", message: "off: AUTONOUS_TELEGRAM_TOKEN is not set" };
@@ -243,30 +250,6 @@ function checkNotesHere({ roots, cwd, state_dir, configuration }: Workplace): Ch
     return checkNotes(readNotes({ roots, cwd, state_dir, settings: configuration.policy }));
   } catch (error) {
     return { check: "notes", outcome: "warning", message: `cannot be read: ${(error as Error).message}` };
-  }
-}
-
-/** The fixed part of every request, and so the minimum cost of every turn. */
-async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
-  const check = "first request";
-  try {
-    const provider = await providerOf(place.configuration);
-    if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is used" };
-    const runtime = await createRuntime({ ...plainOptions(place), looking: true });
-    try {
-      const measured = measureRequest({ provider, runtime, project: await readProject(place) });
-      const { bytes, tokens, tools, deferred } = measured;
-      const more = deferred > 0 ? `, ${deferred} more by tool_search` : "";
-      return {
-        check,
-        outcome: "ok",
-        message: `about ${tokens} tokens (${bytes} bytes) before the task: ${tools} tools${more}`,
-      };
-    } finally {
-      await runtime.close();
-    }
-  } catch (error) {
-    return { check, outcome: "warning", message: `cannot be measured: ${(error as Error).message}` };
   }
 }
 

@@ -4,7 +4,7 @@ import { findProgram, PROGRAMS } from "@autonous/runtime/internal";
 import type { ProgramName } from "@autonous/runtime/internal";
 import type { Print } from "../output/print.ts";
 
-interface Manager {
+interface PackageManager {
   /** Absolute, because PATH may contain folders that others can write to. */
   readonly program: string;
   readonly refresh?: readonly string[];
@@ -14,7 +14,7 @@ interface Manager {
 
 /** Package managers and their package names. */
 // oxfmt-ignore
-const MANAGERS: readonly Manager[] = [
+const MANAGERS: readonly PackageManager[] = [
   { program: "/usr/bin/apt-get", refresh: ["update", "-qq"], install: ["install", "-y", "-qq"],   packages: { rg: "ripgrep", fd: "fd-find", bash: "bash", bwrap: "bubblewrap" } },
   { program: "/usr/bin/dnf",     install: ["install", "-y", "-q"],                                packages: { rg: "ripgrep", fd: "fd-find", bash: "bash", bwrap: "bubblewrap" } },
   { program: "/usr/bin/pacman",  install: ["-S", "--noconfirm", "--needed"],                      packages: { rg: "ripgrep", fd: "fd",      bash: "bash", bwrap: "bubblewrap" } },

@@ -1,21 +1,24 @@
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { createRuntime } from "@autonous/runtime";
 import { makeVisible } from "@autonous/runtime/internal";
 import { placeProblem, settingProblem } from "../../received/inbox-folder.ts";
 import { isStateFolderLocked, lockHolder } from "../../store/sqlite/state-lock.ts";
 import type { Check, CheckResult } from "./checks.ts";
 import { checkAll } from "./checks.ts";
 import type { CheckOptions } from "./checks.ts";
-import { plainOptions } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { inspectRuntime, runtimeOptions } from "../../workplace/runtime-options.ts";
+import type { CheckedWorkplace } from "../session/find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 /** Checks for the service only; each channel adds its own. */
 const SERVICE_CHECKS: readonly Check[] = [checkLock, checkPort, checkLogs, checkInbox];
 
 /** The startup check of the service: the common checks and those for the service. */
-export async function checkService(place: Workplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
+export async function checkService(
+  place: CheckedWorkplace,
+  options: CheckOptions = {},
+): Promise<readonly CheckResult[]> {
   const results = await Promise.all([
     checkAll(place, options),
     ...SERVICE_CHECKS.map(async (check) => [await check(place, options)]),
@@ -87,15 +90,10 @@ async function checkInbox(place: Workplace): Promise<CheckResult> {
   const shown = `"${makeVisible(folder)}"`;
   const wrong = settingProblem(inbox);
   if (wrong !== undefined) return { check, outcome: "failed", message: `AUTONOUS_INBOX_FOLDER ${shown}: ${wrong}` };
-  const runtime = await createRuntime({ ...plainOptions(place), looking: true });
-  try {
-    const problem = await placeProblem(inbox, runtime);
-    if (problem === undefined) return { check, outcome: "ok", message: `files that users send are stored in ${shown}` };
-    const way = "change that, or set AUTONOUS_INBOX_FOLDER to another folder";
-    return { check, outcome: "warning", message: `${shown}: ${makeVisible(problem)}; ${way}` };
-  } finally {
-    await runtime.close();
-  }
+  const problem = await inspectRuntime(runtimeOptions(place), (runtime) => placeProblem(inbox, runtime));
+  if (problem === undefined) return { check, outcome: "ok", message: `files that users send are stored in ${shown}` };
+  const way = "change that, or set AUTONOUS_INBOX_FOLDER to another folder";
+  return { check, outcome: "warning", message: `${shown}: ${makeVisible(problem)}; ${way}` };
 }
 
 /** Warns at startup about a problem with the inbox, because every file sent to it would be refused. */

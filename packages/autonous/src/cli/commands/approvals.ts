@@ -24,7 +24,7 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { personName, whyNoPerson } from "../session/person.ts";
 import { table } from "../output/table.ts";
 
@@ -117,13 +117,13 @@ function requirePerson(id: string): void {
   );
 }
 
-interface Wanted {
+interface Confirmation {
   readonly answer: ApprovalAnswer;
   readonly rule: Rule | undefined;
   readonly signal: AbortSignal;
 }
 
-async function isConfirmed({ request }: Approval, { answer, rule, signal }: Wanted): Promise<boolean> {
+async function isConfirmed({ request }: Approval, { answer, rule, signal }: Confirmation): Promise<boolean> {
   const keyboard = openKeyboard();
   if (keyboard === undefined) throw new UsageError("Cannot grant: the terminal cannot be opened to ask");
   try {
@@ -203,12 +203,12 @@ function idIn(each: Approval | Grant): string {
   return "grant_id" in each ? each.grant_id : each.request.approval_id;
 }
 
-interface Found {
+interface HeldApproval {
   readonly keeper: ApprovalKeeper;
   readonly approval: Approval;
 }
 
-async function findOne(keepers: readonly ApprovalKeeper[], id: string): Promise<Found> {
+async function findOne(keepers: readonly ApprovalKeeper[], id: string): Promise<HeldApproval> {
   for (const keeper of keepers) {
     const approval = await keeper.get(id);
     if (approval !== undefined) return { keeper, approval };

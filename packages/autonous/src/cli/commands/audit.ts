@@ -19,7 +19,7 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { readLimit } from "../options.ts";
 import { Records } from "../records/records.ts";
 import type { RecordedAudit } from "../records/records.ts";
@@ -101,10 +101,10 @@ async function compareWithRecord(
   } finally {
     await records.close();
   }
-  return { compared, problems: problems.slice(0, MOST_PROBLEMS) };
+  return { compared, problems: problems.slice(0, MAX_PROBLEMS) };
 }
 
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** Callers choose run ids, so a different event at this position may belong to another run of the same name. */
 function differenceOf(run_id: string, seq: number, isSame: boolean): AuditProblem {

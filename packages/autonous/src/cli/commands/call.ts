@@ -9,7 +9,7 @@ import { EXIT, exitCodeOfResult } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { parseJson, readAll, readJsonLines } from "../output/json-lines.ts";
 import type { JsonLine } from "../output/json-lines.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { showResult } from "../output/show-result.ts";
 import { standardInput } from "../session/standard-input.ts";
 

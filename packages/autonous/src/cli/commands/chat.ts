@@ -1,18 +1,18 @@
 import { isatty } from "node:tty";
 import { openSession } from "../session/agent-session.ts";
 import { runChatCommand } from "../chat/chat-commands.ts";
-import { findConversation, NEW_CONVERSATION, say } from "../chat/conversation.ts";
-import type { Chat, Conversation } from "../chat/conversation.ts";
+import { findConversation, NEW_CONVERSATION, say } from "../chat/chat-conversation.ts";
+import type { Chat, Conversation } from "../chat/chat-conversation.ts";
 import { messagesOf } from "../chat/typed-messages.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { readLimits } from "../options.ts";
 import { noteMissingSandbox } from "../output/sandbox-notice.ts";
-import { listSessions } from "../session/sessions.ts";
+import { listSessions } from "../session/list-sessions.ts";
 import { chooseProvider } from "./run.ts";
 
 /** `autonous chat`: an interactive conversation in the current folder. */

@@ -7,14 +7,14 @@ import type { CheckResult } from "../checks/checks.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { lookForWorkplace } from "../session/open-runtime.ts";
+import { checkWorkplace } from "../session/find-workplace.ts";
 import type { Print } from "../output/print.ts";
 import { table } from "../output/table.ts";
 
 /** `autonous doctor`: all checks, and every setting with its source. */
 export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
-  const place = lookForWorkplace(input);
+  const place = checkWorkplace(input);
   if (input.options["fix"] === true) {
     const { installMissing } = await import("../checks/install.ts");
     for (const problem of await installMissing(place.roots, print)) print.note(`Cannot install ${problem}`);

@@ -7,7 +7,7 @@ import { EventTails } from "../records/event-tails.ts";
 import { eventLine, treeLines } from "../output/event-text.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { readLimit } from "../options.ts";
 import { Records } from "../records/records.ts";
 

@@ -5,7 +5,7 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { readLimit } from "../options.ts";
 import { table } from "../output/table.ts";
 

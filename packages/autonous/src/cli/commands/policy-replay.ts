@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import { createRuntime } from "@autonous/runtime";
 import { isStorageRef, readOwnText, runPath } from "@autonous/runtime/internal";
 import type { Decision, Runtime } from "@autonous/runtime";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, runtimeOptions } from "../session/open-runtime.ts";
+import { inspectRuntime } from "../../workplace/runtime-options.ts";
+import { findWorkplace, optionsWithModules } from "../session/find-workplace.ts";
 import type { Print } from "../output/print.ts";
 import { Records } from "../records/records.ts";
 import type { RecordedAudit } from "../records/records.ts";
@@ -46,18 +46,18 @@ export async function replay(input: CommandInput): Promise<ExitCode> {
     throw new UsageError("Name the configuration to test with --config <file>; it has the same format as your own");
   const place = findWorkplace(input);
   const records = await Records.open(place.state_dir);
-  const runtime = await createRuntime({ ...(await runtimeOptions(place, input.print)), looking: true });
   try {
     const run = options["run"] === undefined ? undefined : await records.findRun(options["run"] as string);
     const found = emptyFindings();
-    for await (const some of records.audits(run)) {
-      signal.throwIfAborted();
-      for (const { record } of some) await compare(record, found, { runtime, state_dir: place.state_dir });
-    }
+    await inspectRuntime(await optionsWithModules(place, print), async (runtime) => {
+      for await (const some of records.audits(run)) {
+        signal.throwIfAborted();
+        for (const { record } of some) await compare(record, found, { runtime, state_dir: place.state_dir });
+      }
+    });
     report(found, print);
     return EXIT.done;
   } finally {
-    await runtime.close();
     await records.close();
   }
 }
@@ -86,10 +86,10 @@ async function compare(
     return;
   }
   const now = { effect: decision.effect, rule: decision.rule, reason: decision.reason };
-  tell(found, record, { was: { effect: was, rule: rule ?? "" }, now });
+  countDifference(found, record, { was: { effect: was, rule: rule ?? "" }, now });
 }
 
-function tell(
+function countDifference(
   found: Findings,
   { run_id, tool_call_id, tool }: RecordedAudit,
   { was, now }: Pick<Difference, "was" | "now">,

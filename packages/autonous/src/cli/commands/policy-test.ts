@@ -8,7 +8,8 @@ import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { readAll, readJsonLines } from "../output/json-lines.ts";
-import { openRuntime } from "../session/open-runtime.ts";
+import { inspectRuntime } from "../../workplace/runtime-options.ts";
+import { findWorkplace, optionsWithModules } from "../session/find-workplace.ts";
 import type { Print } from "../output/print.ts";
 import { standardInput } from "../session/standard-input.ts";
 import { requestOf } from "./call.ts";
@@ -39,19 +40,17 @@ export async function test(input: CommandInput): Promise<ExitCode> {
   const { args, print, signal } = input;
   const [file = ""] = args;
   const cases = await readCases(file, signal);
-  const runtime = await openRuntime(input);
-  try {
-    const failed: Failed[] = [];
+  const options = await optionsWithModules(findWorkplace(input), print);
+  const failed: Failed[] = [];
+  await inspectRuntime(options, async (runtime) => {
     for (const each of cases) {
       signal.throwIfAborted();
       const found = await check(runtime, each);
       if (found !== undefined) failed.push(found);
     }
-    report({ passed: cases.length - failed.length, failed }, print);
-    return failed.length === 0 ? EXIT.done : EXIT.failed;
-  } finally {
-    await runtime.close();
-  }
+  });
+  report({ passed: cases.length - failed.length, failed }, print);
+  return failed.length === 0 ? EXIT.done : EXIT.failed;
 }
 
 async function check(runtime: Runtime, { line, request, who, expect, about }: Case): Promise<Failed | undefined> {

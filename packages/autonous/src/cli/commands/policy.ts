@@ -1,11 +1,11 @@
-import { createRuntime } from "@autonous/runtime";
 import type { Decision, Explanation, Runtime, ToolCallInput } from "@autonous/runtime";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { readJsonLines } from "../output/json-lines.ts";
 import type { JsonLine } from "../output/json-lines.ts";
-import { findWorkplace, runtimeOptions, tellRefused } from "../session/open-runtime.ts";
+import { inspectRuntime } from "../../workplace/runtime-options.ts";
+import { findWorkplace, optionsWithModules, printRefused } from "../session/find-workplace.ts";
 import { standardInput } from "../session/standard-input.ts";
 import { table } from "../output/table.ts";
 import { readArgs, requestOf } from "./call.ts";
@@ -16,9 +16,8 @@ export async function explain(input: CommandInput): Promise<ExitCode> {
   const [name = "", text] = args;
   const request = name === "-" ? undefined : ({ name, args: await readArgs(text, signal) } satisfies ToolCallInput);
   const place = findWorkplace(input);
-  tellRefused(place, print);
-  const runtime = await createRuntime({ ...(await runtimeOptions(place, print)), looking: true });
-  try {
+  printRefused(place, print);
+  return await inspectRuntime(await optionsWithModules(place, print), async (runtime) => {
     const skill = input.options["skill"] as string | undefined;
     if (skill !== undefined) await runtime.useSkill(skill);
     if (request === undefined) return await explainLines(runtime, input);
@@ -26,9 +25,7 @@ export async function explain(input: CommandInput): Promise<ExitCode> {
     if (print.json) print.document(explanation);
     print.text(describe(explanation, print.textWidth));
     return exitCode(explanation);
-  } finally {
-    await runtime.close();
-  }
+  });
 }
 
 async function explainLines(runtime: Runtime, { print, signal }: CommandInput): Promise<ExitCode> {

@@ -5,14 +5,14 @@ import { createScreen } from "../../channels/terminal/screen.ts";
 import { REASONS } from "../../model/failures/model-failure.ts";
 import type { ModelProvider } from "../../model/provider.ts";
 import { openSession } from "../session/agent-session.ts";
-import type { AgentSession, Asked, Before } from "../session/agent-session.ts";
-import { providerOf } from "../session/asking.ts";
+import type { AgentSession, TaskOutcome, PreviousAttempt } from "../session/agent-session.ts";
+import { providerOf } from "../../workplace/model-requests.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { readLimits } from "../options.ts";
 import { readPiped, withContext } from "../session/piped-input.ts";
 import type { Print } from "../output/print.ts";
@@ -28,8 +28,8 @@ export async function run(input: CommandInput): Promise<ExitCode> {
   const place = findWorkplace(input);
   const limits = readLimits(options, place.configuration.settings);
   const provider = await chooseProvider(input, place);
-  const wanted = resume === undefined ? await newTask(input, provider) : await recordedTask(place, resume);
-  const { task, run_id, before } = wanted;
+  const start = resume === undefined ? await newTask(input, provider) : await recordedTask(place, resume);
+  const { task, run_id, before } = start;
   await noteMissingSandbox(place, print.note);
   const session = await openSession(input, {
     place,
@@ -53,10 +53,10 @@ export async function run(input: CommandInput): Promise<ExitCode> {
 
 type Task = Parameters<AgentSession["ask"]>[0];
 
-interface Wanted {
+interface RunStart {
   readonly task: Task;
   readonly run_id?: string;
-  readonly before?: Before;
+  readonly before?: PreviousAttempt;
 }
 
 function checkWords(text: string, resume: string | undefined): void {
@@ -74,7 +74,7 @@ export async function chooseProvider({ options }: CommandInput, { configuration 
 }
 
 /** `-` alone: the task itself is piped in. Otherwise piped input is attached to the task. */
-async function newTask({ args, print, signal }: CommandInput, provider: ModelProvider): Promise<Wanted> {
+async function newTask({ args, print, signal }: CommandInput, provider: ModelProvider): Promise<RunStart> {
   const text = args.join(" ");
   const piped = await readPiped({ signal, note: print.note });
   if (text === "-") {
@@ -89,33 +89,33 @@ async function newTask({ args, print, signal }: CommandInput, provider: ModelPro
   return { task: { text } };
 }
 
-async function recordedTask({ state_dir }: Workplace, id: string): Promise<Wanted> {
+async function recordedTask({ state_dir }: Workplace, id: string): Promise<RunStart> {
   const { run_id, tasks } = await findRecordedRun(state_dir, id);
   const { task_id, trace_id, text, ended } = tasks.at(-1) ?? tasks[0];
   const task = { task_id, trace_id, text, history: historyOf(tasks.slice(0, -1)) };
   if (ended === "completed") return { task, run_id };
-  return { task, run_id, before: ended ?? "broken_off" };
+  return { task, run_id, before: ended ?? "interrupted" };
 }
 
-function exitCodeFor({ outcome, unasked, error }: Asked): ExitCode {
+function exitCodeFor({ outcome, unapproved, error }: TaskOutcome): ExitCode {
   // The model handled the refusals, but the calling script has to know about them too.
-  if (outcome === "completed") return unasked.length === 0 ? EXIT.done : EXIT.approval_needed;
+  if (outcome === "completed") return unapproved.length === 0 ? EXIT.done : EXIT.approval_needed;
   if (outcome === "parked") return EXIT.approval_needed;
   return outcome === "cancelled" ? EXIT.interrupted : exitCodeOf(error?.code ?? "InternalError");
 }
 
 /** Reports the outcome: one document for programs; for people the answer, unless it was already shown live. */
-export async function report(asked: Asked, session: AgentSession, print: Print): Promise<void> {
+export async function report(asked: TaskOutcome, session: AgentSession, print: Print): Promise<void> {
   const { runtime, view, provider } = session;
-  const { outcome, answer, error, turns, calls, unasked, usage, model } = asked;
+  const { outcome, answer, error, turns, calls, unapproved, usage, model } = asked;
   if (print.json) {
-    const ok = outcome === "completed" && unasked.length === 0;
+    const ok = outcome === "completed" && unapproved.length === 0;
     return print.document({
       ok,
       outcome,
       answer,
       ...(asked.cut === true ? { cut: true } : {}),
-      error: error ?? unasked[0] ?? null,
+      error: error ?? unapproved[0] ?? null,
       turns,
       calls,
       usage,
@@ -126,8 +126,8 @@ export async function report(asked: Asked, session: AgentSession, print: Print):
   if (answer !== "" && !(view.isAnswerShown && print.textWidth !== undefined))
     await printAnswer(answer, provider, print);
   else if (asked.cut === true) print.note(CUT_NOTE);
-  if (unasked.length > 0)
-    print.note(`${count(unasked.length, "call")} needed approval, but no one could be asked: see above`);
+  if (unapproved.length > 0)
+    print.note(`${count(unapproved.length, "call")} needed approval, but no one could be asked: see above`);
   if (error === undefined) return;
   print.note(`${error.code}: ${error.message}`);
   print.note(error.reason === undefined ? ERRORS[error.code].hint : REASONS[error.reason].hint);

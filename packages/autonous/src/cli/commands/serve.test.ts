@@ -20,7 +20,7 @@ async function startLookalike(state_dir: string): Promise<ChildProcessWithoutNul
   return child;
 }
 
-test("a start that is refused because a service runs leaves that service's worker alone", async () => {
+test("a start that is refused because a service runs does not touch that service's worker", async () => {
   const { path } = await scratchFolder();
   const [root, state_dir] = [join(path, "root"), join(path, "state")];
   for (const folder of [root, state_dir]) mkdirSync(folder);

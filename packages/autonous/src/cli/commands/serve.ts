@@ -9,8 +9,8 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { noteMissingSandbox } from "../output/sandbox-notice.ts";
 import { checkService, noteInbox } from "../checks/service-checks.ts";
 import { showChecks } from "./doctor.ts";
@@ -31,14 +31,14 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const checks = await checkService(place, { thorough: isCheck });
   const hasFailed = checks.some((check) => check.outcome === "failed");
   if (isCheck) showChecks(checks, print);
-  else if (hasFailed) tellFailed(checks, print);
+  else if (hasFailed) printFailed(checks, print);
   if (isCheck || hasFailed) return hasFailed ? EXIT.failed : EXIT.done;
   noteInbox(checks, print.note);
   return await serveUntilStopped(place, input);
 }
 
 /** Lists everything that prevents the start. */
-function tellFailed(checks: readonly CheckResult[], print: CommandInput["print"]): void {
+function printFailed(checks: readonly CheckResult[], print: CommandInput["print"]): void {
   if (print.json) return showChecks(checks, print);
   const failed = checks.filter(({ outcome }) => outcome === "failed");
   const lines = failed.map(({ check, message }) => `  ${check}: ${message}`);

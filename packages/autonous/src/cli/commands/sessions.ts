@@ -1,9 +1,9 @@
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { readLimit } from "../options.ts";
-import { listSessions, sessionTable } from "../session/sessions.ts";
+import { listSessions, sessionTable } from "../session/list-sessions.ts";
 
 const SHOWN = 20;
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createRuntime, redact } from "@autonous/runtime";
+import { redact } from "@autonous/runtime";
 import { listSkills, makeVisible, makeVisibleLines, nearestNames } from "@autonous/runtime/internal";
 import type { SkillEntry, SkillIndex } from "@autonous/runtime/internal";
 import { cutTo } from "../../channels/words/width.ts";
@@ -8,8 +8,9 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, isTrustedSkill, plainOptions } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
+import { inspectRuntime, isTrustedSkill, runtimeOptions } from "../../workplace/runtime-options.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { table } from "../output/table.ts";
 import { oneLine, wrapLines } from "../output/text-lines.ts";
 import { skillDetails } from "../trust/trust-details.ts";
@@ -68,14 +69,14 @@ function aboutOf({ description, warnings, disable_model_invocation }: SkillEntry
   ].join("; ");
 }
 
-interface Shown {
+interface SkillView {
   readonly index: SkillIndex;
   readonly place: Workplace;
   readonly input: CommandInput;
 }
 
 /** Includes the text, because the user has to see it to decide about trust. */
-async function showOne(name: string, { index, place, input: { print } }: Shown): Promise<ExitCode> {
+async function showOne(name: string, { index, place, input: { print } }: SkillView): Promise<ExitCode> {
   const all = [...index.skills, ...index.shadowed.map(({ skill }) => skill)];
   const found = all.filter((skill) => skill.name === name || skill.aliases.includes(name));
   const broken = index.broken.filter((each) => each.name === name);
@@ -109,7 +110,7 @@ async function showOne(name: string, { index, place, input: { print } }: Shown):
   return EXIT.done;
 }
 
-interface More {
+interface SkillDetails {
   /** The text of SKILL.md, redacted. Null: it cannot be shown. */
   readonly text: string | null;
   /** Trusted skills with a restriction only: the remaining tools. */
@@ -117,22 +118,19 @@ interface More {
 }
 
 /** A name selects the first skill of that name, so the remaining tools of a shadowed one are unknown. */
-async function moreOf(skill: SkillEntry, { index, place }: Pick<Shown, "index" | "place">): Promise<More> {
+async function moreOf(skill: SkillEntry, { index, place }: Pick<SkillView, "index" | "place">): Promise<SkillDetails> {
   const { folder: path, files, skill_md, allowed_tools, trusted } = skill;
   const [text] = Object.values(
     readTexts({ kind: "skill", path, files: files.filter((each) => each.path === skill_md) }),
   );
   const shown = text === undefined ? null : redact(text).text;
   if (allowed_tools === undefined || !trusted || !index.skills.includes(skill)) return { text: shown };
-  const runtime = await createRuntime({ ...plainOptions(place), looking: true, skill: skill.name });
-  try {
-    return { text: shown, tools_left: runtime.tools().map((tool) => tool.name) };
-  } finally {
-    await runtime.close();
-  }
+  const options = { ...runtimeOptions(place), skill: skill.name };
+  const tools_left = await inspectRuntime(options, (runtime) => runtime.tools().map((tool) => tool.name));
+  return { text: shown, tools_left };
 }
 
-function linesOf(skill: SkillEntry & More): readonly string[] {
+function linesOf(skill: SkillEntry & SkillDetails): readonly string[] {
   const { name, source, folder, description, aliases, disable_model_invocation, tools_left } = skill;
   return [
     `${name} (${source}, ${stateOf(skill)}): ${folder}`,

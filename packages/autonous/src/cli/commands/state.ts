@@ -5,15 +5,15 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { lookForWorkplace } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { checkWorkplace } from "../session/find-workplace.ts";
+import type { CheckedWorkplace } from "../session/find-workplace.ts";
 import { readTypedLine } from "../session/standard-input.ts";
 
 /** `autonous state show`: prints only the path, for scripts. Creates nothing. */
 // oxlint-disable-next-line typescript/require-await -- every command is a promise
 export async function showState(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
-  const { state_dir, state_problem } = lookForWorkplace(input);
+  const { state_dir, state_problem } = checkWorkplace(input);
   if (print.json) print.document({ state_dir, exists: existsSync(state_dir), problem: state_problem ?? null });
   print.text(state_dir);
   if (state_problem !== undefined) print.note(state_problem);
@@ -23,7 +23,7 @@ export async function showState(input: CommandInput): Promise<ExitCode> {
 /** `autonous state adopt`: the user declares an unmarked state folder as their own. All other checks still apply. */
 export async function adoptState(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
-  const place = lookForWorkplace(input);
+  const place = checkWorkplace(input);
   const { state_dir, opened, state_problem } = place;
   if (input.args[0] !== undefined) return await adoptOld(resolve(input.args[0]), place, input);
   if (state_problem === undefined) {
@@ -43,14 +43,14 @@ export async function adoptState(input: CommandInput): Promise<ExitCode> {
 /** Moves old state: from an earlier version, or of a workspace that was moved. */
 async function adoptOld(
   from: string,
-  { state_dir, opened, state_is_named }: Workplace,
+  { state_dir, opened, state_is_named }: CheckedWorkplace,
   input: CommandInput,
 ): Promise<ExitCode> {
   const { print } = input;
   if (isRunByCall()) throw new UsageError("Cannot adopt a state folder from inside a tool call: only a person can");
   if (!existsSync(from)) throw new UsageError(`The folder "${from}" does not exist`);
   if (!(await isAgreed(from, input))) return EXIT.approval_needed;
-  const named = state_is_named === true ? { state_dir } : {};
+  const named = state_is_named ? { state_dir } : {};
   const problem = adoptOldState(from, { workspace: process.cwd(), roots: opened, ...named });
   if (problem !== undefined) throw new UsageError(`Cannot adopt "${from}": ${problem}`);
   if (print.json) print.document({ ok: true, state_dir, adopted: true });

@@ -9,11 +9,11 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { readLimit } from "../options.ts";
 import { personName } from "../session/person.ts";
 import { table } from "../output/table.ts";
-import { factRows, nextSteps, unsentRows } from "../session/task-text.ts";
+import { factRows, nextSteps, unsentRows } from "../output/task-details.ts";
 import { count } from "../usage.ts";
 
 /** `autonous tasks list`. */
@@ -140,7 +140,7 @@ async function act(input: CommandInput, action: Action): Promise<ExitCode> {
   const taken = answers.filter(({ outcome }) => outcome !== "refused").length;
   if ((action === "retry" || action === "resend") && taken > 0 && !isStateFolderLocked(findWorkplace(input).state_dir))
     print.note(`No service is running here: ${taken === 1 ? "it runs" : "they run"} at the next start`);
-  if (missing.length > 0) return EXIT.used_wrongly;
+  if (missing.length > 0) return EXIT.usage_error;
   return taken === answers.length ? EXIT.done : EXIT.failed;
 }
 

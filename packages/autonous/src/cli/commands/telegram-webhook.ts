@@ -6,7 +6,7 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { withClient } from "../checks/telegram-client.ts";
 
 /** `autonous telegram webhook`. */
@@ -16,9 +16,9 @@ export async function webhook(input: CommandInput): Promise<ExitCode> {
   if (settings.telegram_token === undefined)
     throw new UsageError("Cannot ask Telegram: AUTONOUS_TELEGRAM_TOKEN is not set. Set it to the service's token");
   try {
-    const found = await withClient(settings, (client) => lookAt(client, options["delete"] === true));
+    const found = await withClient(settings, (client) => inspectWebhook(client, options["delete"] === true));
     if (print.json) print.document(found);
-    else print.text(wordsFor(found));
+    else print.text(describeWebhook(found));
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof TelegramFailure)) throw error;
@@ -28,21 +28,21 @@ export async function webhook(input: CommandInput): Promise<ExitCode> {
   }
 }
 
-interface Found {
+interface WebhookState {
   /** The host that receives the messages. */
   readonly host: string | null;
   readonly deleted: boolean;
 }
 
 /** Keeps pending updates: the service receives them. */
-async function lookAt(client: TelegramClient, isToBeDeleted: boolean): Promise<Found> {
+async function inspectWebhook(client: TelegramClient, isToBeDeleted: boolean): Promise<WebhookState> {
   const host = await readWebhook(client);
   const deleted = host !== undefined && isToBeDeleted;
   if (deleted) await client.call((api, signal) => api.deleteWebhook({ drop_pending_updates: false }, signal));
   return { host: host ?? null, deleted };
 }
 
-function wordsFor({ host, deleted }: Found): string {
+function describeWebhook({ host, deleted }: WebhookState): string {
   if (host === null) return "No webhook is set: the service gets the messages";
   if (deleted) return `Deleted the webhook to ${host}: the service gets the messages now`;
   return `A webhook sends the bot's messages to ${host}. Delete it: autonous telegram webhook --delete`;

@@ -10,8 +10,8 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { personName } from "../session/person.ts";
 import { table } from "../output/table.ts";
 
@@ -34,17 +34,17 @@ export async function pair(input: CommandInput): Promise<ExitCode> {
     const link = bot === undefined ? null : `https://t.me/${bot}?start=${made.code}`;
     const isWaiting = options["noWait"] !== true;
     if (print.json && !isWaiting) print.document({ code: made.code, link, expires_at: isoTime(made.expires_at) });
-    else tellCode(input, { made, bot, link, isWaiting });
+    else printCode(input, { made, bot, link, isWaiting });
     noteService(input, place);
     if (!isWaiting) return EXIT.done;
     const state = await untilUsed(store, made, signal);
     if (print.json) print.document({ state: state.state, ...(state.state === "used" ? { person: state.person } : {}) });
-    print.note(ENDINGS[state.state](state));
+    print.note(END_TEXTS[state.state](state));
     return EXITS[state.state];
   });
 }
 
-interface Shown {
+interface PairingView {
   readonly made: MadeCode;
   readonly bot: string | undefined;
   readonly link: string | null;
@@ -52,7 +52,7 @@ interface Shown {
 }
 
 /** Lines of at most 80 columns, the link on a separate line, so that a terminal does not break it. */
-function tellCode({ print }: CommandInput, { made, bot, link, isWaiting }: Shown): void {
+function printCode({ print }: CommandInput, { made, bot, link, isWaiting }: PairingView): void {
   const lines = [
     `Code: ${made.code}`,
     ...(link === null
@@ -87,10 +87,10 @@ async function untilUsed(
   }
 }
 
-type Ending = Awaited<ReturnType<typeof untilUsed>>;
+type PairingEnd = Awaited<ReturnType<typeof untilUsed>>;
 
 // oxfmt-ignore
-const ENDINGS: Readonly<Record<Ending["state"], (state: Ending) => string>> = {
+const END_TEXTS: Readonly<Record<PairingEnd["state"], (state: PairingEnd) => string>> = {
   used:        (state) => `Paired: ${"person" in state ? makeVisible(describePerson(state.person)) : ""}`,
   expired:     () => "The code expired unused. Run autonous telegram pair again",
   void:        () => "The code is void: too many wrong codes were sent to the bot, or too many codes are open. Run autonous telegram pair again",
@@ -99,7 +99,7 @@ const ENDINGS: Readonly<Record<Ending["state"], (state: Ending) => string>> = {
 };
 
 // oxfmt-ignore
-const EXITS: Readonly<Record<Ending["state"], ExitCode>> = {
+const EXITS: Readonly<Record<PairingEnd["state"], ExitCode>> = {
   used: EXIT.done, expired: EXIT.failed, void: EXIT.failed, interrupted: EXIT.interrupted, open: EXIT.failed,
 };
 

@@ -5,15 +5,15 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { openRuntime } from "../session/open-runtime.ts";
+import { inspectRuntime } from "../../workplace/runtime-options.ts";
+import { findWorkplace, optionsWithModules } from "../session/find-workplace.ts";
 import { table } from "../output/table.ts";
 
 /** `autonous tools`: the tools that are offered here. */
 export async function tools(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
-  const runtime = await openRuntime(input, { looking: true });
-  const offered = runtime.tools();
-  await runtime.close();
+  const options = await optionsWithModules(findWorkplace(input), print);
+  const offered = await inspectRuntime(options, (runtime) => runtime.tools());
   const [name] = args;
   if (name === undefined) {
     if (print.json) print.document(offered);

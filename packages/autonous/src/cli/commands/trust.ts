@@ -8,14 +8,14 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { whyNoPerson } from "../session/person.ts";
 import type { Print } from "../output/print.ts";
 import { replayOptions } from "../records/replay-options.ts";
 import { typedLines } from "../session/standard-input.ts";
-import { digestOf, findBrought, modulesOf, skillsOf } from "../trust/brought-things.ts";
-import type { Brought } from "../trust/brought-things.ts";
+import { digestOf, findWorkspaceThings, modulesOf, skillsOf } from "../trust/workspace-things.ts";
+import type { WorkspaceThing } from "../trust/workspace-things.ts";
 import { wrapLines } from "../output/text-lines.ts";
 import { detailLines } from "../trust/trust-details.ts";
 import { summaryLines } from "../trust/trust-summary.ts";
@@ -34,19 +34,19 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
       throw new UsageError("--revoke cannot be combined with --digest: name what to revoke instead");
     return await revoke(input, place, store);
   }
-  const { things, left_out } = await findBrought(place, store);
-  const named = ({ thing, skill }: Brought): Named => ({ ...thing, name: skill?.name });
-  const brought = select(things, { args: input.args, cwd: place.cwd }, named);
-  const digest = digestOf(brought, place);
-  const waiting = brought.filter(({ status }) => status === "new" || status === "changed");
+  const { things, left_out } = await findWorkspaceThings(place, store);
+  const named = ({ thing, skill }: WorkspaceThing): NamedThing => ({ ...thing, name: skill?.name });
+  const selected = select(things, { args: input.args, cwd: place.cwd }, named);
+  const digest = digestOf(selected, place);
+  const waiting = selected.filter(({ status }) => status === "new" || status === "changed");
   const details = options["details"] === true;
   const seeDetails = `Details: ${commandFor(input, place, ["--details"])}`;
   const show = (trusted: boolean, isLong = details): void =>
-    showAll({ brought, left_out, digest, trusted, details: isLong }, place, print);
+    showAll({ selected, left_out, digest, trusted, details: isLong }, place, print);
   if (waiting.length === 0 && (given === undefined || given === digest)) {
     show(true);
-    if (brought.length > 0 && !details && !print.json) print.note(seeDetails);
-    print.note(brought.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing needs trust");
+    if (selected.length > 0 && !details && !print.json) print.note(seeDetails);
+    print.note(selected.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing needs trust");
     return EXIT.done;
   }
   const command = commandFor(input, place, ["--digest", digest]);
@@ -55,7 +55,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
       digest,
       given,
       seeDetails: details ? [] : [seeDetails],
-      brought,
+      selected,
       command,
       print,
       signal,
@@ -72,7 +72,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   return EXIT.done;
 }
 
-interface Named extends Pick<TrustItem, "kind" | "path"> {
+interface NamedThing extends Pick<TrustItem, "kind" | "path"> {
   readonly name?: string | undefined;
 }
 
@@ -80,7 +80,7 @@ interface Named extends Pick<TrustItem, "kind" | "path"> {
 function select<T>(
   all: readonly T[],
   { args, cwd }: { readonly args: readonly string[]; readonly cwd: string },
-  naming: (each: T) => Named,
+  naming: (each: T) => NamedThing,
 ): readonly T[] {
   if (args.length === 0) return all;
   const chosen = args.map((word) => {
@@ -122,7 +122,7 @@ function commandFor({ args }: CommandInput, place: Workplace, more: readonly str
 interface Question {
   readonly digest: string;
   readonly given: CommandInput["options"][string];
-  readonly brought: readonly Brought[];
+  readonly selected: readonly WorkspaceThing[];
   /** The command that trusts exactly this, without a terminal. */
   readonly command: string;
   /** How to see more. */
@@ -136,7 +136,7 @@ interface Question {
 async function isAgreed({
   digest,
   given,
-  brought,
+  selected,
   command,
   seeDetails,
   print,
@@ -148,7 +148,7 @@ async function isAgreed({
   }
   if (given !== undefined) {
     if (given === digest) return true;
-    const one = brought.find(({ thing }) => thing.digest === given);
+    const one = selected.find(({ thing }) => thing.digest === given);
     const why =
       one === undefined
         ? `the current digest is ${digest}, not ${JSON.stringify(given)}; review it again`
@@ -179,33 +179,50 @@ async function isAnsweredYes({ print, signal, show }: Pick<Question, "print" | "
   return false;
 }
 
-interface Shown {
-  readonly brought: readonly Brought[];
+interface TrustView {
+  readonly selected: readonly WorkspaceThing[];
   readonly left_out: readonly string[];
   readonly digest: string;
   readonly trusted: boolean;
   readonly details: boolean;
 }
 
-function showAll({ brought, left_out, digest, trusted, details }: Shown, place: Workplace, print: Print): void {
+function showAll({ selected, left_out, digest, trusted, details }: TrustView, place: Workplace, print: Print): void {
   const { opened, configuration, cwd } = place;
   const refused = configuration.refused.filter(({ until_trusted }) => !until_trusted);
   if (print.json) {
-    print.document({ ok: trusted, trusted, digest, roots: opened, things: brought.map(documentOf), left_out, refused });
+    print.document({
+      ok: trusted,
+      trusted,
+      digest,
+      roots: opened,
+      things: selected.map(documentOf),
+      left_out,
+      refused,
+    });
     return;
   }
   const { textWidth } = print;
   const lines = [
-    ...(details ? brought.flatMap(detailLines) : summaryLines(brought, { width: textWidth, cwd })),
+    ...(details ? selected.flatMap(detailLines) : summaryLines(selected, { width: textWidth, cwd })),
     ...left_out.map((each) => `left out: ${each}`),
-    ...(brought.length === 0 ? [] : [`digest ${digest}`]),
+    ...(selected.length === 0 ? [] : [`digest ${digest}`]),
     ...refused.map(({ where, what, why }) => `never in force: ${what} (${where}): ${why}`),
   ].map(makeVisible);
   if (lines.length === 0) return;
   print.text(wrapLines(lines, textWidth).join("\n"));
 }
 
-function documentOf({ thing, status, changes, files_changed, widens, skill, before, shadowed_by }: Brought): object {
+function documentOf({
+  thing,
+  status,
+  changes,
+  files_changed,
+  widens,
+  skill,
+  before,
+  shadowed_by,
+}: WorkspaceThing): object {
   return {
     ...thing,
     status,

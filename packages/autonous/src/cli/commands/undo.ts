@@ -2,7 +2,7 @@ import { openAttended, stderrScreen } from "../session/approver.ts";
 import type { CommandInput } from "../command.ts";
 import { exitCodeOfResult } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { showResult } from "../output/show-result.ts";
 
 /** `autonous undo`: reverts one change, or all changes of a run. A governed call like any other. */

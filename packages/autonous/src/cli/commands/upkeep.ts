@@ -11,7 +11,7 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../session/open-runtime.ts";
+import { findWorkplace } from "../session/find-workplace.ts";
 import { table } from "../output/table.ts";
 import { count } from "../usage.ts";
 
@@ -65,7 +65,7 @@ async function pruneAll({ print, signal }: CommandInput, pruner: Pruner): Promis
 export async function backup(input: CommandInput): Promise<ExitCode> {
   const { print, args } = input;
   return await withState(input, async (place) => {
-    const report = await told(() => backUp(place, args[0] ?? ""));
+    const report = await withUsageErrors(() => backUp(place, args[0] ?? ""));
     if (print.json) print.document(report);
     const { folder, runs, records, problems, left_out } = report;
     print.text(`Backed up ${count(runs, "run")} (${count(records, "record")}) to ${folder}, and verified it`);
@@ -80,7 +80,7 @@ export async function restore(input: CommandInput): Promise<ExitCode> {
   const { print, args } = input;
   const { state_dir: target, opened } = findWorkplace(input);
   const place = { state_dir: target, heads: headsFolder(), clock: Date.now };
-  const report = await told(() => restoreBackup(place, resolve(args[0] ?? "")));
+  const report = await withUsageErrors(() => restoreBackup(place, resolve(args[0] ?? "")));
   // The user chose the folder, so it is adopted.
   const { problem } = openState({ workspace: process.cwd(), state_dir: target, roots: opened, adopting: true });
   if (problem !== undefined) throw new UsageError(`The backup was restored, but ${problem}`);
@@ -95,7 +95,7 @@ export async function restore(input: CommandInput): Promise<ExitCode> {
   return problems.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-async function told<T>(work: () => Promise<T>): Promise<T> {
+async function withUsageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

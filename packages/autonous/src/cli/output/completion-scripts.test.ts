@@ -115,13 +115,13 @@ test("bash offers all that each command takes, completes a value after =, and no
   ]);
 });
 
-test("no word of the table could be taken for code by a shell", () => {
+test("no word of the table is special to a shell", () => {
   for (const { name, offers } of TABLE.places)
     for (const word of [name, ...offers.map((offer) => offer.word)]) expect(word).toMatch(/^[a-z-]*(?: [a-z-]+)?$/);
   for (const { choices } of TABLE.values) for (const choice of choices) expect(choice).toMatch(/^[a-z_]+$/);
 });
 
-test("choices that are written down for a quick start are those that count", () => {
+test("the literal choices in the command table equal the real ones", () => {
   const choicesOf = (flag: string) =>
     TABLE.values.filter((value) => value.flag === flag && value.choices.length > 0).map(({ choices }) => choices);
   for (const choices of choicesOf("--profile")) expect(choices).toEqual(PROFILE_NAMES);

@@ -50,10 +50,10 @@ const TELLING = [
 /** On one line, of any length. */
 function detailOf({ type, payload }: RuntimeEvent): string {
   const own = DETAILS[type];
-  return oneLine(own === undefined ? tellingFields(payload) : own(payload));
+  return oneLine(own === undefined ? describeFields(payload) : own(payload));
 }
 
-function tellingFields(payload: Payload): string {
+function describeFields(payload: Payload): string {
   const texts = TELLING.map((name) => (name === "error" && "error" in payload ? problemOf(payload) : payload[name]));
   return texts
     .filter((text) => typeof text === "string" && text !== "")

@@ -26,17 +26,17 @@ const CASES: readonly { readonly title: string; readonly chunks: readonly (strin
   { title: "a byte order mark",                  chunks: ["\ufeff1\n"],          lines: [{ value: 1 }] },
   { title: "blank lines",                        chunks: ["\n \n1\n\n"],         lines: [{ problem: "The line is empty" }, { problem: "The line is empty" }, { value: 1 }, { problem: "The line is empty" }] },
   { title: "an object with a name twice",        chunks: ['{"a":{"b":1,"\\u0062":2}}\n1\n'], lines: [{ problem: expect.stringMatching(/^The line is not valid JSON \(Duplicate name in an object/) as string }, { value: 1 }] },
-  { title: "bytes that are no text",             chunks: [Buffer.from([0xff, 0x0a]), "1\n"], lines: [{ problem: "The line is not UTF-8" }, { value: 1 }] },
+  { title: "bytes that are not text",            chunks: [Buffer.from([0xff, 0x0a]), "1\n"], lines: [{ problem: "The line is not UTF-8" }, { value: 1 }] },
   { title: "a surrogate in bytes",               chunks: [Buffer.from([0xed, 0xa0, 0x80, 0x0a])], lines: [{ problem: "The line is not UTF-8" }] },
 ];
 
 for (const { title, chunks, lines } of CASES) {
-  test(`each line of ${title} is read for itself`, async () => {
+  test(`each line of ${title} is read separately`, async () => {
     expect(await all(pieces(...chunks))).toEqual(lines);
   });
 }
 
-test("a line that is too long is refused without being held, and the next one is read", async () => {
+test("a line that is too long is rejected without buffering it, and the next one is read", async () => {
   const block = Buffer.alloc(1024 * 1024, "x");
   async function* input(): AsyncIterable<Buffer> {
     for (let i = 0; i < 65; i++) yield await Promise.resolve(block);
@@ -58,7 +58,7 @@ test("however the input is cut into pieces, the lines are the same", async () =>
   );
 });
 
-test("the complaint about broken JSON shows nothing of the text", () => {
+test("the error for invalid JSON contains no part of the text", () => {
   for (const text of ["hunter2hunter2", '{"password":hunter2hunter2}', '{"a":"hunter2', '["hunter2",,]']) {
     const parsed = parseJson(text, "Not valid JSON");
     expect(parsed).toEqual({ problem: expect.stringMatching(/^Not valid JSON \(.+\)$/) as string });

@@ -26,7 +26,7 @@ function size(bytes: number): string {
   return bytes < 1000 ? count(bytes, "byte") : `${(bytes / 1000).toFixed(1)} kB`;
 }
 
-interface Beginning {
+interface NoteContext {
   readonly run_id?: string;
   readonly taskOf: "chat" | "run";
   readonly provider: Pick<ModelProvider, "name">;
@@ -36,10 +36,10 @@ interface Beginning {
  * Only for people: programs read the event. A resumed run keeps the notes that it started with, and without a
  * model nothing reads them.
  */
-export function tellNotes(
+export function printNotes(
   { notes }: ProjectContext,
   { print }: Pick<CommandInput, "print">,
-  { run_id, taskOf, provider }: Beginning,
+  { run_id, taskOf, provider }: NoteContext,
 ): void {
   const isResumed = run_id !== undefined && taskOf === "run";
   if (print.json || notes === undefined || isResumed || provider.name === "direct") return;

@@ -1,5 +1,5 @@
 import { findProgram } from "@autonous/runtime/internal";
-import type { Workplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 /** Reports a missing bubblewrap, its effect and the command that installs it. Silent if the sandbox is off. */
 export async function noteMissingSandbox(

@@ -28,7 +28,7 @@ test("the last column is wrapped between words where the terminal ends", () => {
   ]);
 });
 
-test("a word that is too long by itself is broken", () => {
+test("a word longer than the column is broken", () => {
   expect(table([["path", "/a/rather/long/path/to/somewhere"]], { width: 20 }).split("\n")).toEqual([
     "path  /a/rather/long",
     "      /path/to/somew",
@@ -50,7 +50,7 @@ test("a terminal too narrow for anything still shows every column", () => {
   );
 });
 
-test("what could act on a terminal is shown, and does not put the columns out of line", () => {
+test("control characters are made visible and do not misalign the columns", () => {
   expect(
     table([
       ["a\u001b[31m", "x\ny"],
@@ -71,7 +71,7 @@ test("columns line up where characters are wide", () => {
   ).toEqual(["文件  a", "b     文件 文件", "      文件"]);
 });
 
-test("rows fit wherever their columns can be made to, and the last column loses nothing", () => {
+test("rows fit where their columns can shrink, and the last column is not truncated", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", " ", "/", "-"), maxLength: 80 });
   fc.assert(
     fc.property(text, (last) => {

@@ -15,7 +15,7 @@ const resultOf = (tool_call_id: string): ToolCallResult => ({
   redacted: false,
 });
 
-test("results are found by their calls, those around one that was cut off too", async () => {
+test("results are found by call id, also next to a truncated one", async () => {
   const { path } = await scratchFolder();
   const folder = join(path, "runs/run_1");
   mkdirSync(folder, { recursive: true });
@@ -31,7 +31,7 @@ test("results are found by their calls, those around one that was cut off too", 
   expect(statSync(join(folder, "results.jsonl")).mode & 0o777).toBe(0o600);
 });
 
-test("where nothing can be kept nothing is found, and nothing is thrown", async () => {
+test("if results cannot be stored, none are found and nothing is thrown", async () => {
   const { path } = await scratchFolder();
   const results = new KeptResults(path, "run_none");
   results.keep(resultOf("a"));

@@ -22,10 +22,10 @@ export interface RecordedRun {
   readonly run_id: string;
   readonly tasks: readonly [RecordedTask, ...RecordedTask[]];
   /** The summary of the first tasks, if the user compacted them. */
-  readonly compacted?: Compacted;
+  readonly compacted?: RecordedSummary;
 }
 
-interface Compacted {
+interface RecordedSummary {
   readonly summary: string;
   /** Number of tasks that it summarises. */
   readonly tasks: number;
@@ -54,12 +54,12 @@ export async function findRecordedRun(state_dir: string, id: string): Promise<Re
 
 interface ReadTasks {
   readonly tasks: readonly RecordedTask[];
-  readonly compacted: Compacted | undefined;
+  readonly compacted: RecordedSummary | undefined;
 }
 
 async function readTasks(events: AsyncIterable<RuntimeEvent>): Promise<ReadTasks> {
   const tasks = new Map<string, RecordedTask>();
-  let compacted: Compacted | undefined;
+  let compacted: RecordedSummary | undefined;
   for await (const event of events) {
     const { type, task_id, trace_id, payload } = event;
     if (task_id === null) continue;

@@ -1,6 +1,6 @@
 import { locateState } from "@autonous/runtime/internal";
 import { SETTINGS } from "../../config/settings.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 /** The options that make a command run in the same workspace with the same profile. */
 export function replayOptions({ opened, state_dir, configuration }: Workplace): readonly string[] {

@@ -26,7 +26,7 @@ test("the last events of a file are found from its end, whatever the length of i
   }
 });
 
-test("events of several runs come in the order of time, and then as they are added", async () => {
+test("events of several runs are merged by time, then follow as they are appended", async () => {
   const { path, make } = await scratchFolder();
   await make({
     "runs/run_1/events.jsonl": line("evt_1") + line("evt_4"),
@@ -43,7 +43,7 @@ test("events of several runs come in the order of time, and then as they are add
   expect(await tails.next()).toEqual([]);
 });
 
-test("half a line is left until it is whole, and a line that is no event is passed over", async () => {
+test("an incomplete line is read once it is complete, and a line that is not an event is skipped", async () => {
   const { path, make } = await scratchFolder();
   const half = line("evt_2").slice(0, 20);
   await make({ "runs/run_1/events.jsonl": `${line("evt_1")}null\n{"a":1}\n${half}` });
@@ -63,7 +63,7 @@ test("a run that has no file yet has no events yet", async () => {
   expect(idsOf(await tails.next())).toEqual(["evt_1"]);
 });
 
-test("runs that are shown from elsewhere are passed over, and asked about once", async () => {
+test("runs that are shown from elsewhere are skipped, and looked up once", async () => {
   const { path, make } = await scratchFolder();
   await make({ "runs/run_1/events.jsonl": line("evt_1"), "runs/run_2/events.jsonl": line("evt_2") });
   const asked: string[] = [];

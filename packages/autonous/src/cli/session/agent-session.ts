@@ -2,6 +2,7 @@ import { ToolError } from "@autonous/runtime";
 import { makeId, makeTraceId, runPath } from "@autonous/runtime/internal";
 import type { CallError, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 import type { EventType } from "@autonous/runtime/internal";
+import type { ProjectContext } from "../../agent/instructions.ts";
 import { runAgent } from "../../agent/loop.ts";
 import { compactHistory } from "../../agent/window/summary.ts";
 import type { CompactedHistory } from "../../agent/window/summary.ts";
@@ -16,12 +17,12 @@ import type { ModelProvider } from "../../model/provider.ts";
 import { hasCollector } from "../../telemetry/collector.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import { createPreview } from "../output/preview.ts";
-import { readAsking } from "./asking.ts";
+import { readModelInputs } from "../../workplace/model-requests.ts";
 import { canAsk, namedSkill, openAttended, startWith, stderrScreen } from "./approver.ts";
 import type { CommandInput } from "../command.ts";
 import { KeptResults } from "../records/kept-results.ts";
-import { tellNotes } from "../output/notes-notice.ts";
-import type { Workplace } from "./open-runtime.ts";
+import { printNotes } from "../output/notes-notice.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 
 interface SessionOptions {
   readonly place: Workplace;
@@ -36,15 +37,15 @@ interface SessionOptions {
 }
 
 type Task = AgentOptions["task"];
-type Said = Pick<Task, "history" | "window">;
+type Transcript = Pick<Task, "history" | "window">;
 
 /** How the previous attempt ended: interrupted with its process, or failed without an answer. */
-export type Before = "broken_off" | "failed";
+export type PreviousAttempt = "interrupted" | "failed";
 
 /** The outcome of a task at this terminal. */
-export interface Asked extends AgentOutcome {
+export interface TaskOutcome extends AgentOutcome {
   /** Calls that needed approval when no person could be asked. */
-  readonly unasked: readonly CallError[];
+  readonly unapproved: readonly CallError[];
   /** Undo ids of the changes, in order. */
   readonly undo_ids: readonly string[];
   /** Some token counts are estimated, because the provider did not report them. */
@@ -58,9 +59,9 @@ export interface AgentSession {
   readonly runtime: Runtime;
   readonly view: LiveView;
   provider: ModelProvider;
-  ask(task: Task, options?: { readonly before?: Before }): Promise<Asked>;
+  ask(task: Task, options?: { readonly before?: PreviousAttempt }): Promise<TaskOutcome>;
   /** Has the model summarise the conversation. Throws `ToolError`. */
-  compact(said: Said): Promise<CompactedHistory>;
+  compact(transcript: Transcript): Promise<CompactedHistory>;
   close(): Promise<void>;
 }
 
@@ -91,7 +92,8 @@ export async function openSession(input: CommandInput, options: SessionOptions):
     if (print.json) print.document(event);
     else view.event(event, result);
   };
-  const asking = await readAsking(options.place, namedSkill(input), (project) => tellNotes(project, input, options));
+  const onRead = (project: ProjectContext): void => printNotes(project, input, options);
+  const inputs = await readModelInputs(options.place, namedSkill(input), onRead);
   const session: { provider: ModelProvider } = { provider: options.provider };
   const redactValue: Runtime["redactValue"] = (value) => runtime.redactValue(value);
   const runtime: Runtime = await openAttended(
@@ -110,25 +112,26 @@ export async function openSession(input: CommandInput, options: SessionOptions):
     view.retry(retry);
   };
   const results = new KeptResults(options.place.state_dir, runtime.run_id);
-  const told = print.json ? {} : { onProgress: view.progress, onDelta: preview.push, onRetry };
+  const handlers = print.json ? {} : { onProgress: view.progress, onDelta: preview.push, onRetry };
   return Object.assign(session, {
     runtime,
     view,
-    async ask(task: Task, { before }: { readonly before?: Before } = {}): Promise<Asked> {
+    async ask(task: Task, { before }: { readonly before?: PreviousAttempt } = {}): Promise<TaskOutcome> {
       const stop = state.begin();
       try {
-        if (before !== undefined) await recordTakenUp(runtime, task, before);
+        if (before !== undefined) await recordNextAttempt(runtime, task, before);
         const { provider } = session;
         const calling = { callSignal: () => state.beginCalls(), storedResult: async (id: string) => results.find(id) };
-        const how = { ...asking, ...told, limits: options.limits, signal: stop, ...calling };
+        const how = { ...inputs, ...handlers, limits: options.limits, signal: stop, ...calling };
         const outcome = await runRecorded({ runtime, provider, task: withRounds(task), ...how });
-        return { ...outcome, ...state.found() };
+        return { ...outcome, ...state.collected() };
       } finally {
         state.end();
         preview.end();
       }
     },
-    compact: (said: Said) => compactIn(said, { ...asking, runtime, session, state, limits: options.limits }),
+    compact: (transcript: Transcript) =>
+      compactIn(transcript, { ...inputs, runtime, session, state, limits: options.limits }),
     async close(): Promise<void> {
       await runtime.close();
       await traces?.close();
@@ -140,15 +143,15 @@ function withRounds(task: Task): Task {
   return { ...task, rounds_before: (task.history ?? []).filter(({ role }) => role === "assistant").length };
 }
 
-type Compacting = Omit<AgentOptions, "task" | "provider" | "signal"> & {
+type Compaction = Omit<AgentOptions, "task" | "provider" | "signal"> & {
   readonly session: Pick<AgentSession, "provider">;
   readonly state: SessionState;
 };
 
-async function compactIn(said: Said, { session, state, ...how }: Compacting): Promise<CompactedHistory> {
+async function compactIn(transcript: Transcript, { session, state, ...how }: Compaction): Promise<CompactedHistory> {
   const signal = state.begin();
   try {
-    return await compactHistory({ ...how, provider: session.provider, signal, task: { ...said, text: "" } });
+    return await compactHistory({ ...how, provider: session.provider, signal, task: { ...transcript, text: "" } });
   } finally {
     state.end();
   }
@@ -192,12 +195,12 @@ class SessionState {
   #task = new AbortController();
   #calls = new AbortController();
   readonly #running = new Set<unknown>();
-  #unasked: CallError[] = [];
+  #unapproved: CallError[] = [];
   #undoIds: string[] = [];
   #isEstimated = false;
   #isReported = false;
   #lastMs = -TWICE_MS;
-  #letGo = (): void => {};
+  #releaseInterrupt = (): void => {};
 
   constructor(input: CommandInput, { taskOf, say }: Pick<SessionOptions, "taskOf"> & { say: (text: string) => void }) {
     this.#input = input;
@@ -209,11 +212,11 @@ class SessionState {
   begin(): AbortSignal {
     this.#task = new AbortController();
     this.#running.clear();
-    this.#unasked = [];
+    this.#unapproved = [];
     this.#undoIds = [];
     this.#isEstimated = false;
     this.#isReported = false;
-    this.#letGo = this.#input.onInterrupt(() => this.#interrupt());
+    this.#releaseInterrupt = this.#input.onInterrupt(() => this.#interrupt());
     return AbortSignal.any([this.#input.signal, this.#task.signal]);
   }
 
@@ -223,12 +226,12 @@ class SessionState {
   }
 
   end(): void {
-    this.#letGo();
+    this.#releaseInterrupt();
   }
 
-  found(): Pick<Asked, "unasked" | "undo_ids" | "isEstimated" | "isReported"> {
+  collected(): Pick<TaskOutcome, "unapproved" | "undo_ids" | "isEstimated" | "isReported"> {
     const counted = { isEstimated: this.#isEstimated, isReported: this.#isReported };
-    return { unasked: this.#unasked, undo_ids: this.#undoIds, ...counted };
+    return { unapproved: this.#unapproved, undo_ids: this.#undoIds, ...counted };
   }
 
   note({ type, payload }: RuntimeEvent, result: ToolCallResult | undefined): void {
@@ -241,7 +244,7 @@ class SessionState {
     }
     if (result === undefined) return;
     this.#running.delete(result.tool_call_id);
-    if (result.error?.code === "ApprovalRequired") this.#unasked.push(result.error);
+    if (result.error?.code === "ApprovalRequired") this.#unapproved.push(result.error);
     if (result.artifacts.undo_id !== undefined) this.#undoIds.push(result.artifacts.undo_id);
   }
 
@@ -249,7 +252,7 @@ class SessionState {
   stop(): void {
     if (this.#taskOf === "chat") this.#task.abort();
     else process.kill(process.pid, "SIGINT");
-    this.#letGo();
+    this.#releaseInterrupt();
   }
 
   /** Stops the running calls first, then the task, and in a run the program. True: handled, stop nothing else. */
@@ -269,7 +272,11 @@ class SessionState {
 }
 
 /** After a failed attempt, which is recorded as ended, a new one starts. An interrupted one is resumed. */
-async function recordTakenUp(runtime: Runtime, { task_id, trace_id }: Task, before: Before): Promise<void> {
+async function recordNextAttempt(
+  runtime: Runtime,
+  { task_id, trace_id }: Task,
+  before: PreviousAttempt,
+): Promise<void> {
   const now = Date.now();
   const about = { trace_id: trace_id ?? makeTraceId(), task_id: task_id ?? null, run_id: runtime.run_id };
   const ts = new Date(now).toISOString();

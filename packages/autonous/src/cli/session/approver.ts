@@ -6,12 +6,12 @@ import type { LongScope } from "../../channels/terminal/answers.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
 import type { Screen } from "../../channels/terminal/screen.ts";
 import type { CommandInput } from "../command.ts";
-import { runtimeOptions, tellRefused } from "./open-runtime.ts";
-import type { Workplace } from "./open-runtime.ts";
+import { optionsWithModules, printRefused } from "./find-workplace.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { personName, whyNoPerson } from "./person.ts";
 import { replayOptions } from "../records/replay-options.ts";
 
-interface Attended {
+interface AttendedRun {
   readonly place: Workplace;
   readonly screen: Screen;
   /** The scopes offered for an approval beyond the single call. */
@@ -40,13 +40,13 @@ export async function startWith(skill: string | undefined, runtime: Runtime): Pr
 /** A runtime that asks the user at the terminal. */
 export async function openAttended(
   input: CommandInput,
-  attended: Attended,
+  attended: AttendedRun,
   more: Partial<RuntimeOptions> = {},
 ): Promise<Runtime> {
   const { place } = attended;
-  tellRefused(place, input.print);
+  printRefused(place, input.print);
   const onApproval = openApprover(input, attended);
-  const own = await runtimeOptions(place, input.print);
+  const own = await optionsWithModules(place, input.print);
   const { onReverseThinking = more.onReverseThinking } = own; // a module's handler takes precedence over a model
   return await createRuntime({
     ...own,
@@ -61,7 +61,7 @@ export async function openAttended(
  * Answers approval requests: by the digest given with the command, else by asking the user at the terminal. Undefined if
  * neither is possible: then a call that needs approval is refused immediately, with a hint.
  */
-function openApprover({ options, print }: CommandInput, attended: Attended): OnApproval | undefined {
+function openApprover({ options, print }: CommandInput, attended: AttendedRun): OnApproval | undefined {
   const digest = options["approve"] as string | undefined;
   const isAsking = options["nonInteractive"] !== true && attended.isInputTaken !== true && canAsk();
   const ask = isAsking ? lazyApprover(attended) : undefined;
@@ -93,7 +93,7 @@ function interruptSelf(): void {
 }
 
 /** Loaded on demand: most commands never ask. */
-function lazyApprover({ place, scopes, screen, stop = interruptSelf }: Attended): OnApproval {
+function lazyApprover({ place, scopes, screen, stop = interruptSelf }: AttendedRun): OnApproval {
   let approver: OnApproval | undefined;
   return async (request, options) => {
     const { createTerminalApprover } = await import("../../channels/terminal/ask.ts");

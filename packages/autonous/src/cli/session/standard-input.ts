@@ -16,7 +16,7 @@ export async function* standardInput(signal: AbortSignal): AsyncIterable<Buffer>
   signal.throwIfAborted();
 }
 
-const LONGEST_LINE = 4096;
+const MAX_LINE_LENGTH = 4096;
 
 /** One typed line. "" if the input ends before any text. */
 export async function readTypedLine(signal: AbortSignal): Promise<string> {
@@ -35,7 +35,7 @@ export async function* typedLines(signal: AbortSignal): AsyncIterable<string> {
       const lines = (typed + piece.toString()).split("\n");
       typed = lines.pop() ?? "";
       yield* lines;
-      if (typed.length > LONGEST_LINE) break;
+      if (typed.length > MAX_LINE_LENGTH) break;
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -46,7 +46,7 @@ export async function* typedLines(signal: AbortSignal): AsyncIterable<string> {
   if (typed !== "") yield typed;
 }
 
-const LONGEST_MESSAGE = 100_000;
+const MAX_MESSAGE_LENGTH = 100_000;
 
 /** Lines of standard input that is not a terminal. Lines longer than a message are truncated. */
 export async function* pipedLines(signal: AbortSignal): AsyncIterable<string> {
@@ -54,8 +54,8 @@ export async function* pipedLines(signal: AbortSignal): AsyncIterable<string> {
   let open = "";
   for await (const piece of standardInput(signal)) {
     const lines = (open + decoder.write(piece)).split("\n");
-    open = (lines.pop() ?? "").slice(0, LONGEST_MESSAGE);
-    for (const line of lines) yield line.slice(0, LONGEST_MESSAGE);
+    open = (lines.pop() ?? "").slice(0, MAX_MESSAGE_LENGTH);
+    for (const line of lines) yield line.slice(0, MAX_MESSAGE_LENGTH);
   }
   if (open !== "") yield open;
 }

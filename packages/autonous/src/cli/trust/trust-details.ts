@@ -1,6 +1,6 @@
 import type { SkillEntry } from "@autonous/runtime/internal";
 import { oneLine } from "../output/text-lines.ts";
-import type { Brought, ChangedFile } from "./brought-things.ts";
+import type { WorkspaceThing, ChangedFile } from "./workspace-things.ts";
 import { STATUS, widensLines } from "./trust-summary.ts";
 
 /** For longer diffs, users can open the files. */
@@ -8,7 +8,7 @@ const MAX_DIFF_LINES = 60;
 const MAX_FILES = 100;
 
 /** All details of a thing, with hashes and the changes since it was trusted. */
-export function detailLines(each: Brought): readonly string[] {
+export function detailLines(each: WorkspaceThing): readonly string[] {
   const { thing, status, changes, files_changed, skill, shadowed_by } = each;
   const head = skill === undefined ? thing.kind : `skill ${skill.name}`;
   const name = skill === undefined ? thing.path : `${thing.path}: ${oneLine(skill.description)}`;

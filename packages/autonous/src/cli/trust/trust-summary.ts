@@ -4,7 +4,7 @@ import { cutTo } from "../../channels/words/width.ts";
 import { table } from "../output/table.ts";
 import { oneLine } from "../output/text-lines.ts";
 import { count } from "../usage.ts";
-import type { Brought, ChangedFile } from "./brought-things.ts";
+import type { WorkspaceThing, ChangedFile } from "./workspace-things.ts";
 
 // oxfmt-ignore
 export const STATUS = {
@@ -12,10 +12,10 @@ export const STATUS = {
   new:     "not trusted yet",
   changed: "changed since it was trusted",
   narrows: "needs no trust: it only restricts",
-} as const satisfies Record<Brought["status"], string>;
+} as const satisfies Record<WorkspaceThing["status"], string>;
 
 /** Items that need a decision come first. */
-const ORDER: readonly Brought["status"][] = ["changed", "new", "narrows", "trusted"];
+const ORDER: readonly WorkspaceThing["status"][] = ["changed", "new", "narrows", "trusted"];
 const MAX_NAME_WIDTH = 26;
 /** Further files are shown only in the details. */
 const MAX_FILES = 6;
@@ -32,19 +32,19 @@ interface SummaryOptions {
  * One line per skill, and everything that trust would allow: a configuration's settings and rules, modules that run
  * as this program, files that are new or changed since they were trusted, and changed allowed-tools.
  */
-export function summaryLines(brought: readonly Brought[], options: SummaryOptions): readonly string[] {
-  const skills = brought.filter(({ skill }) => skill !== undefined);
+export function summaryLines(selected: readonly WorkspaceThing[], options: SummaryOptions): readonly string[] {
+  const skills = selected.filter(({ skill }) => skill !== undefined);
   return [
-    ...brought.filter(({ skill }) => skill === undefined).flatMap(thingLines),
+    ...selected.filter(({ skill }) => skill === undefined).flatMap(thingLines),
     ...(skills.length === 0 ? [] : skillLines(skills, options)),
   ];
 }
 
-export function widensLines({ widens }: Brought): readonly string[] {
+export function widensLines({ widens }: WorkspaceThing): readonly string[] {
   return widens.map(({ what, where, why }) => `  would allow: ${what} (${where}): ${why}`);
 }
 
-function thingLines(each: Brought): readonly string[] {
+function thingLines(each: WorkspaceThing): readonly string[] {
   const { thing, status } = each;
   const names = thing.files.slice(0, MAX_FILES).map(({ path }) => path);
   const more = thing.files.length > MAX_FILES ? ` and ${thing.files.length - MAX_FILES} more` : "";
@@ -52,7 +52,7 @@ function thingLines(each: Brought): readonly string[] {
   return [`${thing.kind} (${STATUS[status]}): ${thing.path}`, ...changeLines(each), ...widensLines(each), ...runs];
 }
 
-function skillLines(skills: readonly Brought[], { width, cwd }: SummaryOptions): readonly string[] {
+function skillLines(skills: readonly WorkspaceThing[], { width, cwd }: SummaryOptions): readonly string[] {
   const sorted = [...skills].sort((one, other) => rankOf(one) - rankOf(other));
   const shown = width === undefined ? sorted : fewest(sorted);
   const rows = shown.map((each) => rowOf(each, width));
@@ -68,7 +68,7 @@ function skillLines(skills: readonly Brought[], { width, cwd }: SummaryOptions):
 }
 
 /** Sorted by state; within a state, skills with scripts come first. */
-function rankOf({ status, skill }: Brought): number {
+function rankOf({ status, skill }: WorkspaceThing): number {
   return 2 * ORDER.indexOf(status) + (hasScripts(skill) ? 0 : 1);
 }
 
@@ -77,24 +77,24 @@ function hasScripts(skill: SkillEntry | undefined): boolean {
 }
 
 /** If anything needs a decision, trusted items are only counted. */
-function fewest(sorted: readonly Brought[]): readonly Brought[] {
+function fewest(sorted: readonly WorkspaceThing[]): readonly WorkspaceThing[] {
   const waiting = sorted.filter(({ status }) => status !== "trusted");
   return (waiting.length === 0 ? sorted : waiting).slice(0, MAX_ROWS);
 }
 
-function moreLines(more: readonly Brought[], shown: readonly Brought[]): readonly string[] {
-  const isTrusted = ({ status }: Brought): boolean => status === "trusted";
+function moreLines(more: readonly WorkspaceThing[], shown: readonly WorkspaceThing[]): readonly string[] {
+  const isTrusted = ({ status }: WorkspaceThing): boolean => status === "trusted";
   if (more.length === 0 || (more.every(isTrusted) && !shown.some(isTrusted))) return []; // the first line counts them
   const scripts = more.filter(({ skill }) => hasScripts(skill)).length;
   return [`not listed here: ${stateCounts(more)} (${scripts} with scripts); the details list all`];
 }
 
-function stateCounts(skills: readonly Brought[]): string {
+function stateCounts(skills: readonly WorkspaceThing[]): string {
   const counts = ORDER.map((state) => ({ state, number: skills.filter(({ status }) => status === state).length }));
   return counts.flatMap(({ state, number }) => (number === 0 ? [] : [`${number} ${state}`])).join(", ");
 }
 
-function rowOf({ thing, status, skill, shadowed_by }: Brought, width: number | undefined): readonly string[] {
+function rowOf({ thing, status, skill, shadowed_by }: WorkspaceThing, width: number | undefined): readonly string[] {
   const { name = "", description = "", scripts = [], allowed_tools, left_out = [], warnings = [] } = skill ?? {};
   const about = [
     ...(shadowed_by === undefined ? [] : ["shadowed"]),
@@ -108,7 +108,7 @@ function rowOf({ thing, status, skill, shadowed_by }: Brought, width: number | u
 }
 
 /** Executable files come first: they matter most for the decision. */
-function changeLines({ status, changes, files_changed, before, skill }: Brought): readonly string[] {
+function changeLines({ status, changes, files_changed, before, skill }: WorkspaceThing): readonly string[] {
   if (status !== "changed") return [];
   const runnable = new Set(skill?.scripts.map(({ path }) => path));
   const sorted = [...files_changed].sort(

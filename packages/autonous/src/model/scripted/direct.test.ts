@@ -84,7 +84,7 @@ const ANSWERED = [
   { title: "an unknown second command",      typed: "/ls a\n/lss b",          says: [/Unknown command \/lss/, /\/ls/] },
   { title: "a missing argument",             typed: "/grep",                  says: [/\/grep needs pattern/, /\/grep TODO/] },
   { title: "two missing arguments",          typed: "/write",                 says: [/\/write needs path and content/] },
-  { title: "a name twice",                   typed: '/ls {"path":"a","p\\u0061th":"b"}', says: [/JSON after \/ls cannot be read: .*same name twice/] },
+  { title: "a name twice",                   typed: '/ls {"path":"a","p\\u0061th":"b"}', says: [/JSON after \/ls cannot be read: .*Duplicate name/] },
   { title: "broken JSON",                    typed: '/ls {"path":}',          says: [/JSON after \/ls cannot be read/, /\/ls src/] },
   { title: "text where JSON is needed",      typed: "/read_lints a.ts",       says: [/takes its arguments as JSON/, /\/read_lints \{"paths":\["src"\]\}/] },
 ] as const;

@@ -4,8 +4,8 @@ import type { Screen } from "./screen.ts";
 import { cutTo, expandTabs, foldHard, widthOf, wrap } from "../words/width.ts";
 
 /** Without a terminal, lines of output are truncated to this. */
-const WIDEST = 500;
-const LEAST_COLUMNS = 20;
+const MAX_WIDTH = 500;
+const MIN_COLUMNS = 20;
 const INDENT = "    ";
 
 /** Lines shown of a successful and of a failed command. Further ones are counted. */
@@ -58,7 +58,7 @@ function lastLines(text: string, most: number, { screen, isFailed, all }: Output
   const lines = linesOf(text);
   // Instead of "1 more line", show that line.
   const shown = all || lines.length === most + 1 ? lines : lines.slice(-most);
-  const width = Math.max(LEAST_COLUMNS, (screen.columns ?? WIDEST + INDENT.length) - INDENT.length);
+  const width = Math.max(MIN_COLUMNS, (screen.columns ?? MAX_WIDTH + INDENT.length) - INDENT.length);
   const rows = shown.flatMap((line) => {
     const clean = outputLine(line);
     // Text far beyond the last visible row need not be measured.

@@ -1,8 +1,8 @@
 import { arch, release, type } from "node:os";
 import { listSkills, readNotes, surveyWorkspace } from "@autonous/runtime/internal";
-import type { ProjectContext } from "../../agent/instructions.ts";
-import { isTrustedSkill } from "./open-runtime.ts";
-import type { Workplace } from "./open-runtime.ts";
+import type { ProjectContext } from "../agent/instructions.ts";
+import { isTrustedSkill } from "./runtime-options.ts";
+import type { Workplace } from "./workplace.ts";
 
 /** The workspace description for the model: content, notes for agents, and trusted skills. */
 export async function readProject({ roots, cwd, state_dir, configuration }: Workplace): Promise<ProjectContext> {
@@ -13,7 +13,7 @@ export async function readProject({ roots, cwd, state_dir, configuration }: Work
   return {
     surroundings: {
       date: dateOf(new Date()),
-      system: `${type()} ${release().slice(0, MOST_RELEASE)}, ${arch()}`,
+      system: `${type()} ${release().slice(0, MAX_RELEASE)}, ${arch()}`,
       workspace: surveyWorkspace(place),
     },
     ...(notes.notes.length + notes.skipped.length === 0 ? {} : { notes }),
@@ -21,7 +21,7 @@ export async function readProject({ roots, cwd, state_dir, configuration }: Work
   };
 }
 
-const MOST_RELEASE = 40;
+const MAX_RELEASE = 40;
 
 /** The local date. */
 function dateOf(now: Date): string {

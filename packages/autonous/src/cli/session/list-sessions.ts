@@ -25,7 +25,7 @@ interface SessionFilter {
 }
 
 /** Maximum number of files to read, latest first: most runs are single calls. */
-const MOST_FILES = 2000;
+const MAX_FILES = 2000;
 
 /** The sessions of a state folder, last active first, without those of the service. */
 export async function listSessions(state_dir: string, { limit, kind }: SessionFilter): Promise<readonly Session[]> {
@@ -51,7 +51,7 @@ async function filesOf(records: Records, state_dir: string) {
       changedMs: statSync(runFile(state_dir, run_id), { throwIfNoEntry: false })?.mtimeMs ?? 0,
     }))
     .sort((a, b) => b.changedMs - a.changedMs || (a.run_id < b.run_id ? 1 : -1))
-    .slice(0, MOST_FILES);
+    .slice(0, MAX_FILES);
 }
 
 async function readSession(state_dir: string, run_id: string, changedMs: number): Promise<Session | undefined> {
@@ -74,11 +74,11 @@ async function* wantedEvents(state_dir: string, run_id: string): AsyncIterable<R
     }
 }
 
-const LONGEST_LINE = 200;
+const MAX_LINE_LENGTH = 200;
 
 function firstLine(text: string): string {
   const line = text.split("\n").find((each) => each.trim() !== "") ?? "";
-  return line.trim().slice(0, LONGEST_LINE).toWellFormed();
+  return line.trim().slice(0, MAX_LINE_LENGTH).toWellFormed();
 }
 
 interface ListOptions {

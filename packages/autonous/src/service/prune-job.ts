@@ -11,7 +11,7 @@ const BETWEEN_MS = 250;
 
 /** Deletes data past retention, in small batches. A failure is logged and retried. */
 // oxlint-disable-next-line typescript/require-await -- other background jobs need to await
-export async function startUpkeep({
+export async function startPruning({
   state_dir,
   settings,
   store,
@@ -21,9 +21,9 @@ export async function startUpkeep({
   const log = logger.part("upkeep");
   const stopped = new AbortController();
   const ended = (async () => {
-    let told = "";
+    let lastWarning = "";
     for (let waitMs = FIRST_MS; await pauseUntilAborted(waitMs, stopped.signal); waitMs = EVERY_MS)
-      told = await pruneAll(pruner, { log, signal: stopped.signal, told });
+      lastWarning = await pruneAll(pruner, { log, signal: stopped.signal, lastWarning });
   })();
   return async () => {
     stopped.abort();
@@ -31,14 +31,14 @@ export async function startUpkeep({
   };
 }
 
-interface Pruning {
+interface PruneOptions {
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** The last warning, so that it is not repeated every hour. */
-  readonly told: string;
+  readonly lastWarning: string;
 }
 
-async function pruneAll(pruner: Pruner, { log, signal, told }: Pruning): Promise<string> {
+async function pruneAll(pruner: Pruner, { log, signal, lastWarning }: PruneOptions): Promise<string> {
   const problems = new Set<string>();
   const done = { runs: 0, events: 0, changes: 0 };
   try {
@@ -56,6 +56,6 @@ async function pruneAll(pruner: Pruner, { log, signal, told }: Pruning): Promise
   }
   if (done.runs + done.changes > 0) log.info("Deleted data past retention", done);
   const text = [...problems].join("; ");
-  if (text !== "" && text !== told) log.warn(`Cannot delete all data past retention: ${text}`);
+  if (text !== "" && text !== lastWarning) log.warn(`Cannot delete all data past retention: ${text}`);
   return text;
 }

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { ProjectContext } from "../../agent/instructions.ts";
-import { findWorkplace } from "./open-runtime.ts";
-import { readProject } from "./project-text.ts";
+import type { ProjectContext } from "../agent/instructions.ts";
+import { findWorkplace } from "../cli/session/find-workplace.ts";
+import { readProject } from "./project-context.ts";
 
 /** Reads the project in a folder that `prepare` has filled. */
 async function read(prepare: (folder: string, home: string) => void): Promise<ProjectContext> {
@@ -26,7 +26,7 @@ function writeSkill(place: string, name: string, more = ""): void {
   writeFileSync(join(place, name, "SKILL.md"), `---\nname: ${name}\ndescription: To ${name}\n${more}---\nBody`);
 }
 
-test("a workspace that says nothing about itself is told by what it looks like", async () => {
+test("a workspace without notes or skills is described by its content", async () => {
   const { surroundings, ...more } = await read((folder) => {
     mkdirSync(join(folder, "src"));
     writeFileSync(join(folder, "README.md"), "# Thing\n");
@@ -39,7 +39,7 @@ test("a workspace that says nothing about itself is told by what it looks like",
   });
 });
 
-test("notes of the person and the workspace are read, and what was skipped is named", async () => {
+test("notes of the user and the workspace are read, and skipped ones are listed", async () => {
   const { surroundings: _, ...more } = await read((folder, home) => {
     mkdirSync(join(home, ".codex"));
     writeFileSync(join(home, ".codex/AGENTS.md"), "Be brief.\n");
@@ -58,7 +58,7 @@ test("notes of the person and the workspace are read, and what was skipped is na
   });
 });
 
-test("a person's own skills are told, those of the workspace only when they are trusted, and none that a person has to call", async () => {
+test("the model gets the user's skills and trusted ones of the workspace, but none that only a user may select", async () => {
   const { skills = [] } = await read((folder, home) => {
     writeSkill(join(home, ".agents/skills"), "mine");
     writeSkill(join(home, ".agents/skills"), "hidden", "disable-model-invocation: true\n");

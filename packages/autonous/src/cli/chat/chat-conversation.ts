@@ -1,9 +1,9 @@
 import { makeId, makeTraceId } from "@autonous/runtime/internal";
 import type { Message } from "../../model/provider.ts";
-import type { AgentSession, Asked } from "../session/agent-session.ts";
+import type { AgentSession, TaskOutcome } from "../session/agent-session.ts";
 import type { CommandInput } from "../command.ts";
 import { report } from "../commands/run.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { findRecordedRun, historyOf, windowOf } from "../records/recorded-tasks.ts";
 import { attachFiles } from "./attach.ts";
 import { readChatRecord } from "./chat-record.ts";
@@ -15,7 +15,7 @@ export interface Conversation {
   /** Undefined: a new conversation. */
   readonly run_id?: string | undefined;
   readonly history: readonly Message[];
-  readonly window?: Asked["window"];
+  readonly window?: TaskOutcome["window"];
 }
 
 /** A conversation: one run, in which each message is a task. */
@@ -27,7 +27,7 @@ export interface Chat extends CommandInput {
   readonly open: (run_id: string | undefined) => Promise<AgentSession>;
   history: readonly Message[];
   /** The context window of the last request. */
-  window?: Asked["window"];
+  window?: TaskOutcome["window"];
   /** Notes to send to the model with the next message. */
   readonly news: string[];
   /** Whether a message was ever sent to the model, so that the chat can be resumed. */
@@ -64,18 +64,18 @@ export async function say(chat: Chat, text: string): Promise<void> {
   const task = { task_id: makeId("task", Date.now()), trace_id: makeTraceId() };
   // `direct` is not a model, so reading files would be useless.
   const isRead = session.provider.wants_all_tools !== true;
-  const { text: said, images } = isRead ? await attachFiles(text, chat, task) : { text, images: [] };
-  const told = [...news.splice(0), said].join("\n\n");
+  const { text: ownText, images } = isRead ? await attachFiles(text, chat, task) : { text, images: [] };
+  const fullText = [...news.splice(0), ownText].join("\n\n");
   const shown = { ...(window === undefined ? {} : { window }), ...(images.length === 0 ? {} : { images }) };
-  const asked = await session.ask({ ...task, text: told, history, source: "chat", ...shown });
-  remember(chat, asked);
-  await report(asked, session, print);
+  const outcome = await session.ask({ ...task, text: fullText, history, source: "chat", ...shown });
+  remember(chat, outcome);
+  await report(outcome, session, print);
   if (print.json) return;
   const { profile } = place.configuration.policy;
-  print.note(statusLine({ model: session.provider.name, ...asked, profile }, print.noteWidth));
+  print.note(statusLine({ model: session.provider.name, ...outcome, profile }, print.noteWidth));
 }
 
-function remember(chat: Chat, { messages, window, outcome, error }: Asked): void {
+function remember(chat: Chat, { messages, window, outcome, error }: TaskOutcome): void {
   if (messages !== undefined) chat.history = closed(messages);
   chat.window = window;
   if (outcome !== "completed")

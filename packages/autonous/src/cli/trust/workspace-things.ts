@@ -8,12 +8,12 @@ import { thingOf } from "../../config/project.ts";
 import { readTexts } from "../../config/thing-texts.ts";
 import { changesSince, filesChangedSince } from "../../config/trust-store.ts";
 import type { FileChange, TrustItem, TrustedItem, TrustStore } from "../../config/trust-store.ts";
-import { isTrustedSkill } from "../session/open-runtime.ts";
-import type { Workplace } from "../session/open-runtime.ts";
+import { isTrustedSkill } from "../../workplace/runtime-options.ts";
+import type { Workplace } from "../../workplace/workplace.ts";
 import { count } from "../usage.ts";
 
 /** A configuration, module or skill of the workspace, with its trust status. */
-export interface Brought {
+export interface WorkspaceThing {
   readonly thing: TrustItem;
   readonly status: "trusted" | "new" | "changed" | "narrows";
   /** Changes since it was trusted, as clauses. */
@@ -35,16 +35,16 @@ export interface ChangedFile extends FileChange {
   readonly diff?: string;
 }
 
-interface AllBrought {
-  readonly things: readonly Brought[];
+interface WorkspaceThings {
+  readonly things: readonly WorkspaceThing[];
   /** Skills of the workspace that are left out, as sentences; trust does not cover them. */
   readonly left_out: readonly string[];
 }
 
-export async function findBrought(place: Workplace, store: TrustStore): Promise<AllBrought> {
+export async function findWorkspaceThings(place: Workplace, store: TrustStore): Promise<WorkspaceThings> {
   const index = await indexOf(place);
   const all = [...configurationsOf(place), ...projectSkills(index), ...modulesOf(place, store)];
-  return { things: await Promise.all(all.map((each) => standing(each, store))), left_out: leftOut(index) };
+  return { things: await Promise.all(all.map((each) => statusOf(each, store))), left_out: leftOut(index) };
 }
 
 function leftOut({ broken, problems }: SkillIndex): readonly string[] {
@@ -53,13 +53,13 @@ function leftOut({ broken, problems }: SkillIndex): readonly string[] {
   return [...unread, ...problems];
 }
 
-type Found = Pick<Brought, "thing" | "widens" | "skill" | "shadowed_by"> & {
+type FoundThing = Pick<WorkspaceThing, "thing" | "widens" | "skill" | "shadowed_by"> & {
   readonly isTrusted: boolean;
   readonly narrows?: boolean;
 };
 
-function configurationsOf({ configuration, opened }: Workplace): readonly Found[] {
-  return configuration.files.flatMap(({ owner, trusted, read }): readonly Found[] => {
+function configurationsOf({ configuration, opened }: Workplace): readonly FoundThing[] {
+  return configuration.files.flatMap(({ owner, trusted, read }): readonly FoundThing[] => {
     if (owner === "user" || read === undefined) return [];
     const widens = configuration.refused.filter(
       ({ where, until_trusted }) => until_trusted && where.startsWith(`${read.path}:`),
@@ -73,11 +73,11 @@ async function indexOf({ roots, cwd, state_dir }: Workplace): Promise<SkillIndex
   return await listSkills({ roots, cwd, state_dir, isTrustedSkill });
 }
 
-export async function skillsOf(place: Workplace): Promise<readonly Found[]> {
+export async function skillsOf(place: Workplace): Promise<readonly FoundThing[]> {
   return projectSkills(await indexOf(place));
 }
 
-function projectSkills({ skills, shadowed }: SkillIndex): readonly Found[] {
+function projectSkills({ skills, shadowed }: SkillIndex): readonly FoundThing[] {
   const all = [
     ...skills.map((skill) => ({ skill })),
     ...shadowed.map(({ skill, by }) => ({ skill, shadowed_by: by.folder })),
@@ -98,7 +98,7 @@ function thingOfSkill({ folder, digest, files, allowed_tools }: SkillEntry): Tru
 }
 
 /** Unreadable modules cannot be trusted; loading them reports the reason. */
-export function modulesOf({ configuration }: Workplace, store: TrustStore): readonly Found[] {
+export function modulesOf({ configuration }: Workplace, store: TrustStore): readonly FoundThing[] {
   return configuration.modules.flatMap(({ path }) => {
     const module = bindModule(path);
     if ("problem" in module) return [];
@@ -106,7 +106,7 @@ export function modulesOf({ configuration }: Workplace, store: TrustStore): read
   });
 }
 
-async function standing({ isTrusted, narrows, ...found }: Found, store: TrustStore): Promise<Brought> {
+async function statusOf({ isTrusted, narrows, ...found }: FoundThing, store: TrustStore): Promise<WorkspaceThing> {
   const { thing } = found;
   const before = isTrusted ? undefined : store.find(thing);
   if (before === undefined) {
@@ -130,7 +130,7 @@ async function changedFiles(before: TrustedItem, thing: TrustItem, store: TrustS
 }
 
 /** Covers the content, the paths and the roots, so that approving it approves nothing else. */
-export function digestOf(brought: readonly Brought[], { opened }: Pick<Workplace, "opened">): string {
-  const things = brought.map(({ thing: { kind, path, digest } }) => ({ kind, path, digest }));
+export function digestOf(selected: readonly WorkspaceThing[], { opened }: Pick<Workplace, "opened">): string {
+  const things = selected.map(({ thing: { kind, path, digest } }) => ({ kind, path, digest }));
   return hash("sha256", canonicalJson({ roots: opened, things }));
 }

@@ -1,11 +1,10 @@
-import { createRuntime } from "@autonous/runtime";
-import { splitRootsOf } from "@autonous/runtime/internal";
 import type { Runtime } from "@autonous/runtime";
 import type { TelegramOptions } from "../channels/telegram/channel.ts";
 import { readHours } from "../config/hours.ts";
 import { loadConfiguration } from "../config/load.ts";
-import { withProject } from "../config/project.ts";
 import { toolMemory } from "../store/tool-memory.ts";
+import { inspectRuntime, runtimeOptions } from "../workplace/runtime-options.ts";
+import { resolveWorkplace } from "../workplace/workplace.ts";
 import type { OpenChannel } from "./channels.ts";
 import { CannotServe } from "./context.ts";
 import type { ServiceContext } from "./context.ts";
@@ -38,7 +37,7 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
       onTask,
       redact,
       listTools: () => listTools(context),
-      readChanges: (work) => looking(context, ({ changes }) => work(changes)),
+      readChanges: (work) => inspectTaskRuntime(context, ({ changes }) => work(changes)),
       isDirect: settings.model === "direct",
       log: logger.part("telegram").warn,
     });
@@ -54,35 +53,20 @@ function quietHours(text: string | undefined): Pick<TelegramOptions, "quiet_hour
 
 /** The tools that a task would be offered now. */
 async function listTools(context: ServiceContext): Promise<readonly string[]> {
-  const own = await looking(context, async (runtime) => runtime.tools());
+  const own = await inspectTaskRuntime(context, (runtime) => runtime.tools());
   return [...own, ...context.moduleTools.list()].map(
     ({ name, description }) => `${name}: ${firstSentence(description)}`,
   );
 }
 
 /** A runtime configured as for a task, which changes and records nothing. */
-async function looking<Result>(
+async function inspectTaskRuntime<Result>(
   { roots, state_dir, environment, store }: ServiceContext,
-  look: (runtime: Runtime) => Promise<Result>,
+  inspect: (runtime: Runtime) => Promise<Result> | Result,
 ): Promise<Result> {
-  const own = loadConfiguration(environment);
-  const { open } = splitRootsOf(state_dir, roots);
-  const { configuration, roots: narrowed } = withProject(own, { roots: open, cwd: open[0] ?? "/", environment });
-  const { policy } = configuration;
-  const runtime = await createRuntime({
-    roots: narrowed,
-    state_dir,
-    looking: true,
-    profile: policy.profile,
-    config: policy.configuration,
-    memory: toolMemory((work) => work(store.memory)),
-    ...(policy.projects === undefined ? {} : { projects: policy.projects }),
-  });
-  try {
-    return await look(runtime);
-  } finally {
-    await runtime.close();
-  }
+  const place = resolveWorkplace({ own: loadConfiguration(environment), opened: roots, state_dir, environment });
+  const options = { ...runtimeOptions(place), memory: toolMemory((work) => work(store.memory)) };
+  return await inspectRuntime(options, inspect);
 }
 
 function firstSentence(text: string): string {

@@ -1,7 +1,7 @@
 import type { ToolCallResult } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { changeLines } from "./change-lines.ts";
-import { outputLine, outputLines } from "./output-lines.ts";
+import { outputLine, outputLines } from "./command-output.ts";
 import { widthOf } from "../words/width.ts";
 
 const screen = { columns: 60, paint: (_: string, text: string) => text };
@@ -44,9 +44,9 @@ const LINES = [
   { title: "colours",                  line: "\u001b[1;31mred\u001b[0m \u001b[38;5;208mx\u001b[K", shown: "red x" },
   { title: "a title and a link",       line: "\u001b]0;t\u0007a\u001b]8;;http://x\u001b\\b",       shown: "ab" },
   { title: "a bar that is overwritten", line: "10 %\r50 %\r100 %\r",                               shown: "100 %" },
-  { title: "orders that are not known", line: "a\u001bcb\u0007\u202ec",                            shown: "a\\ecb\\u{7}\\u{202e}c" },
+  { title: "unknown terminal sequences", line: "a\u001bcb\u0007\u202ec",                            shown: "a\\ecb\\u{7}\\u{202e}c" },
   { title: "tabs",                     line: "a\tb",                                               shown: "a   b" },
-  { title: "half an order",            line: "a\u001b[3",                                          shown: "a\\e[3" },
+  { title: "half a terminal sequence",            line: "a\u001b[3",                                          shown: "a\\e[3" },
 ];
 
 for (const { title, line, shown } of LINES) {
