@@ -81,7 +81,7 @@ atTerminal("a yes to one call lets exactly that call through, once, whichever pr
 const WRONG = [
   { title: "an id that there is not", words: ["grant", "apr_none"],                        says: /No approval "apr_none" here/ },
   { title: "no id",                   words: ["grant"],                                    says: /approval/ },
-  { title: "another scope",           words: ["grant", "ID", "--scope", "ever"],           says: /it is call, run or session/ },
+  { title: "another scope",           words: ["grant", "ID", "--scope", "ever"],           says: /Invalid scope "ever" \(one of call, run, session\)/ },
   { title: "an offer for one call",   words: ["grant", "ID", "--offer", "path"],           says: /An offer needs the scope run or session/ },
   { title: "an offer that is none",   words: ["grant", "ID", "--scope", "run", "--offer", "all"], says: /Unknown offer "all".*exact \(exactly this call again\)/ },
   { title: "a rule for exactly this", words: ["grant", "ID", "--rule", "--offer", "exact"], says: /No narrow rule exists for this call/ },

@@ -131,7 +131,7 @@ test("no command that an agent runs can trust anything, with the digest or witho
     }),
   );
 
-  expect(marked).toMatchObject({ code: 2, stderr: expect.stringMatching(/this is a command of an agent/) as string });
+  expect(marked).toMatchObject({ code: 2, stderr: expect.stringMatching(/Cannot trust the workspace from an agent's command/) as string });
   expect(inside.stderr).not.toContain("ApprovalRequired"); // it ran, and what it wrote is not there
   expect(existsSync(join(env["XDG_STATE_HOME"] ?? "", "autonous/trust"))).toBe(false);
 });
@@ -233,7 +233,7 @@ test("one thing can be trusted and revoked alone, by its path or a skill's name;
 
   const hash = /sha256 ([0-9a-f]{64})/.exec((await run("policy", "trust", "--details")).stdout)?.[1] ?? "";
   const mistaken = await run("policy", "trust", "--digest", hash);
-  expect([mistaken.code, mistaken.stderr]).toEqual([4, expect.stringMatching(/is the sha256 of .*and not the digest/)]);
+  expect([mistaken.code, mistaken.stderr]).toEqual([4, expect.stringMatching(/is the sha256 of .*, not the digest/)]);
 
   // What it says works when it is pasted, from wherever it was said, and does nothing silently.
   const elsewhere = { cwd: join(root, ".."), env };

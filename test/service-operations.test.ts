@@ -44,7 +44,7 @@ test("a running task is cancelled by another process, and the tasks behind it go
   expect(stopping).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: expect.stringContaining("is stopped as soon as") as string,
+    stderr: expect.stringContaining("is being stopped; this takes about a second") as string,
   });
   await until(async () => (await stateOf(service, task_id)) === "cancelled", "the task to be stopped");
   const { stdout } = await tasks(place, "show", task_id);
@@ -97,7 +97,7 @@ test("dead letters are listed, looked at, retried and dropped, while the service
   expect((await service.stop()).code).toBe(0);
 
   const retried = await tasks(place, "retry", second, third);
-  expect(retried).toMatchObject({ code: 0, stderr: expect.stringContaining("No service runs here") as string });
+  expect(retried).toMatchObject({ code: 0, stderr: expect.stringContaining("No service is running here") as string });
   const well = await startService(place, {
     environment: {
       AUTONOUS_MODEL: writeScript(

@@ -161,7 +161,7 @@ test.concurrent("SIGINT twice ends at once, and the running task resumes at the 
   );
   const worker = await workerOf(service);
   service.child.kill("SIGINT");
-  await until(() => service.stderr().includes("Once more"), "the first to be heard");
+  await until(() => service.stderr().includes("Repeat to force"), "the first to be heard");
   expect(await service.stop("SIGINT")).toEqual({ code: 130, signal: null });
   expect(isAlive(worker)).toBe(false);
   const again = await startService(place, { environment: { AUTONOUS_MODEL: writeScript(place, SLOW) } });

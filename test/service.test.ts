@@ -488,7 +488,7 @@ test("readers that go away in the middle leave nothing behind", async () => {
   await until(() => openDescriptors(hanging.pid) <= before, "the connections to be let go");
   expect((await hanging.request("/api/tasks")).status).toBe(200);
   hanging.child.kill("SIGTERM");
-  await until(() => hanging.stderr().includes("Once more"), "the first signal to be heard");
+  await until(() => hanging.stderr().includes("Repeat to force"), "the first signal to be heard");
   expect(await hanging.stop()).toEqual({ code: 130, signal: null });
 });
 

@@ -114,7 +114,7 @@ test("a task's skill restricts it over HTTP; by Telegram the chat is told", asyn
   expect(restricted.events.map(({ type }) => type)).toContain("skill.activated");
   expect((await service.ask({ text: "/ls .", chat: "one" })).reply?.text).toBe("a.txt");
   expect((await service.ask({ text: "/ls .", skill: "nope" })).reply?.text).toMatch(
-    /NotFound: .*there is no such skill/,
+    /NotFound: .*no skill has this name/,
   );
   const bad = await service.request("/api/tasks", { method: "POST", body: '{"text":"x","skill":"../x"}' });
   expect(bad.status).toBe(400);
