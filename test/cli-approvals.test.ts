@@ -85,7 +85,7 @@ const WRONG = [
   { title: "an offer for one call",   words: ["grant", "ID", "--offer", "path"],           says: /An offer needs the scope run or session/ },
   { title: "an offer that is none",   words: ["grant", "ID", "--scope", "run", "--offer", "all"], says: /Unknown offer "all".*exact \(exactly this call again\)/ },
   { title: "a rule for exactly this", words: ["grant", "ID", "--rule", "--offer", "exact"], says: /No narrow rule exists for this call/ },
-  { title: "another state",           words: ["list", "--state", "maybe"],                 says: /it is one of pending, granted/ },
+  { title: "another state",           words: ["list", "--state", "maybe"],                 says: /Invalid state "maybe" \(one of pending, granted/ },
   { title: "a reason without end",    words: ["deny", "ID", "--reason", "x".repeat(2001)], says: /--reason is too long/ },
   { title: "a grant that there is not", words: ["revoke", "grant_none"],                   says: /No active grant "grant_none"/ },
 ] as const;

@@ -69,7 +69,7 @@ atTerminal(
   async () => {
     const { chat, tasks, cwd } = await world();
     const terminal = await chat([answers("One."), answers("Two."), answers("Three.")]);
-    await terminal.sees(/\/help\s+shows\s+what\s+can\s+be\s+typed/); // wrapped at words
+    await terminal.sees(/\/help\s+lists\s+commands/); // wrapped at words
     await terminal.sees(PROMPT);
     terminal.type("first\r");
     await terminal.sees("One.");
@@ -302,7 +302,7 @@ test("conversations can be left, listed and resumed; a summary stands for what w
   ]);
   const resumed = await piped(here, steps, `/resume ${run_id}\nthird\n/resume nothing\n/resume ${run_id}\n`, ["-c"]);
   expect(resumed).toMatchObject({ code: 0, stdout: "Three.\n" });
-  expect(resumed.stderr).toContain('no task or run "nothing"');
+  expect(resumed.stderr).toContain('No task or run "nothing"');
   expect(resumed.stderr).toContain(`${run_id} is already the open session`);
   const events = await shell(`cat ${stateOf(here.cwd)}/runs/${run_id}/events.jsonl`, here);
   const asked = events.stdout.split("\n").findLast((line) => line.includes('"task":"third"')) ?? "{}";

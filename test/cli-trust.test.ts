@@ -45,7 +45,7 @@ test("a hostile workspace decides nothing, runs nothing, is not trusted, and is 
   }
   const script = await run("call", "run_script", '{"skill":"kit","relative_path":"scripts/a.sh"}');
   expect(script.stdout).toBe("");
-  expect(script.stderr).toMatch(/no person has trusted it[\s\S]*autonous policy trust/);
+  expect(script.stderr).toMatch(/the user has not trusted its current content[\s\S]*autonous policy trust/);
   const { settings } = (await json("doctor")) as { settings: { setting: string; value: string }[] };
   const inForce = Object.fromEntries(settings.map(({ setting, value }) => [setting, value]));
   expect(inForce).toMatchObject({ profile: "guarded", sandbox: "auto", state_dir: "none" });
