@@ -61,7 +61,7 @@ test.concurrent("a port that is taken is told, with what to do", async ({ onTest
   const program = startProgram(place, serveWords(place), { environment: { AUTONOUS_HTTP_PORT: String(port) } });
   expect((await program.ended).code).toBe(1);
   expect(program.stdout()).toBe("");
-  expect(program.stderr()).toMatch(new RegExp(`127.0.0.1:${port}: another program.*AUTONOUS_HTTP_PORT`));
+  expect(program.stderr()).toMatch(new RegExp(`127.0.0.1:${port}: in use by another program.*AUTONOUS_HTTP_PORT`));
   const other = await startService(place); // and what had been opened by then was let go
   expect((await other.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
 });

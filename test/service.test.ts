@@ -30,7 +30,7 @@ afterAll(async () => {
   for (const close of closers.reverse()) await close();
   expect(code).toBe(0);
   // One line, about stopping: nothing that was sent here made the service say anything.
-  expect(service.stderr().trim().split("\n")).toEqual([expect.stringContaining("Stopping")]);
+  expect(service.stderr().trim().split("\n")).toEqual([expect.stringContaining("Shutting down")]);
   expect(service.stdout().trim().split("\n")).toHaveLength(1);
 });
 
