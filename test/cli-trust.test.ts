@@ -131,7 +131,10 @@ test("no command that an agent runs can trust anything, with the digest or witho
     }),
   );
 
-  expect(marked).toMatchObject({ code: 2, stderr: expect.stringMatching(/Cannot trust the workspace from an agent's command/) as string });
+  expect(marked).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Cannot trust the workspace from an agent's command/) as string,
+  });
   expect(inside.stderr).not.toContain("ApprovalRequired"); // it ran, and what it wrote is not there
   expect(existsSync(join(env["XDG_STATE_HOME"] ?? "", "autonous/trust"))).toBe(false);
 });
