@@ -52,7 +52,7 @@ test("a hostile workspace decides nothing, runs nothing, is not trusted, and is 
   expect(existsSync(join(root, "ran"))).toBe(false);
 });
 
-test("a project's file narrows without trust, and the rule that decides is told with its file and line", async () => {
+test("a project's file narrows without trust, and the deciding rule is reported with file and line", async () => {
   const { run, root } = await workspace({
     [`work/${CONFIG}`]: '{ "rules": [\n  { "effect": "deny", "tool": "ls" } ] }',
   });
@@ -139,7 +139,7 @@ test("no command that an agent runs can trust anything, with the digest or witho
   expect(existsSync(join(env["XDG_STATE_HOME"] ?? "", "autonous/trust"))).toBe(false);
 });
 
-test("the user's own configuration is closed to every tool, there or not, wherever it lies", async () => {
+test("the user's own configuration is off limits to every tool, existing or not, in any location", async () => {
   const { root, env: given } = await workspace({});
   const env = { ...given, XDG_CONFIG_HOME: join(root, "config") };
 
@@ -154,7 +154,7 @@ test("the user's own configuration is closed to every tool, there or not, wherev
   expect(existsSync(join(root, "config"))).toBe(false);
 });
 
-test("doctor tells which files were read, how they stand, and what does not count", async () => {
+test("doctor reports which files were read, their trust, and what has no effect", async () => {
   const { json, root, env } = await workspace({
     [`work/${CONFIG}`]: '{ "max_turns": 500, "sandbox": "required" }',
     "config/autonous/config.json": '{ "max_turns": 60 }',
@@ -204,7 +204,7 @@ test("the schema is printed", async () => {
   expect(JSON.parse((await run("policy", "schema")).stdout)).toEqual(await json("policy", "schema"));
 });
 
-test("one thing can be trusted and revoked alone, by its path or a skill's name; what is not there is an error", async () => {
+test("one item can be trusted and revoked alone, by its path or a skill's name; an unknown one is an error", async () => {
   const { run, json, root, env } = await workspace({
     [`work/${CONFIG}`]: '{ "rules": [{ "effect": "allow", "tool": "delete_file" }] }',
     ...KIT,

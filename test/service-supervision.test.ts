@@ -67,7 +67,7 @@ test.concurrent("a task that is not done when the time to drain is over goes on 
   expect(await taskOf(again, task_id)).toMatchObject({ state: "done", crashes: 0 });
 });
 
-test.concurrent("SIGHUP lets the worker finish and starts another, which reads the configuration again", async ({
+test.concurrent("SIGHUP drains the worker and starts another, which reads the configuration again", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);

@@ -110,7 +110,7 @@ test.concurrent("a full disk is reported at growing intervals; accepted tasks ar
   expect(await verifyAudit(place.state_dir)).toMatchObject({ ok: true, problems: [] });
 });
 
-test.concurrent("a database that is none stops the start in words, and is left as it is", async ({
+test.concurrent("an invalid database stops the start with a message, and is left unchanged", async ({
   onTestFinished,
 }) => {
   const place = await servedPlace(onTestFinished);

@@ -41,7 +41,7 @@ function messagesOf(text: string): readonly string[] {
   return failed.map(({ payload = {} }) => (payload["error"] as { readonly message: string }).message);
 }
 
-test("a run that has read a skill is restricted and says so, also after kill -9; policy explain and replay agree", async () => {
+test("a run that has read a skill is restricted and reports it, also after kill -9; policy explain and replay agree", async () => {
   const { root, env, script, run } = await withSkill();
   const read = calls(write("before.txt"), readSkill, write("after.txt"));
   const model = await script([read, { fault: "hang" }]);
