@@ -90,8 +90,8 @@ test("an invalid setup is reported at once, without the token", async () => {
     { words: ["--chat", "Ada"],      more: {},                                            says: /--chat to a user id/ },
     { words: [],                     more: { AUTONOUS_TELEGRAM_ALLOWED_USERS: "" },       says: /AUTONOUS_TELEGRAM_ALLOWED_USERS/ },
     { words: [],                     more: { AUTONOUS_TELEGRAM_TOKEN: "" },               says: /AUTONOUS_TELEGRAM_TOKEN is not/ },
-    { words: [],                     more: { AUTONOUS_TELEGRAM_API_ROOT: "http://127.0.0.1:9" }, says: /cannot be asked/ },
-    { words: ["--tool", "lss"],      more: {},                                            says: /No case for lss; there are cases for ls, find/ },
+    { words: [],                     more: { AUTONOUS_TELEGRAM_API_ROOT: "http://127.0.0.1:9" }, says: /cannot be reached/ },
+    { words: ["--tool", "lss"],      more: {},                                            says: /No case for lss; available: ls, find/ },
     { words: ["--seconds", "soon"],  more: {},                                            says: /--seconds "soon"/ },
     { words: ["--sing"],             more: {},                                            says: /--sing/ },
   ];
