@@ -1,5 +1,5 @@
 /**
- * A tool loop on a provider package of the AI SDK, without the `ai` package. With it, the same tools go in as they are:
+ * A tool loop on a provider package of the AI SDK, without the `ai` package. With it, pass the same tools directly:
  * generateText({ model, prompt, tools: aiSdkTools(runtime), stopWhen: stepCountIs(20) }).
  */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -21,8 +21,8 @@ for (let turn = 0; turn < 20; turn++) {
     console.log(said.map((part) => part.text).join(""));
     break;
   }
-  const asked = calls.map((call) => ({ ...call, input: JSON.parse(call.input) as unknown }));
-  prompt.push({ role: "assistant", content: [...said, ...asked] });
+  const requested = calls.map((call) => ({ ...call, input: JSON.parse(call.input) as unknown }));
+  prompt.push({ role: "assistant", content: [...said, ...requested] });
   const results = [];
   for (const call of calls) results.push(await runAiSdkToolCall(runtime, call));
   prompt.push({ role: "tool", content: results });

@@ -1,4 +1,4 @@
-/** A tool loop with Anthropic's messages by fetch: the tools are the governed ones. */
+/** A tool loop with fetch and Anthropic's messages; the tools are governed. */
 import { anthropicTools, createRuntime, runAnthropicToolUses } from "autonous";
 import type { AnthropicBlock } from "autonous";
 

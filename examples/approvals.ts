@@ -1,11 +1,11 @@
-/** Who is asked before a call runs is yours to say: a chat, a ticket, or, as here, a function. */
+/** You decide who approves a call before it runs: a chat, a ticket, or, as here, a function. */
 import { createRuntime } from "autonous";
 import type { ApprovalRequest } from "autonous";
 
 function judge({ tool, touches }: ApprovalRequest) {
   console.log(`asked: ${tool} ${touches.map(({ access, path }) => `${access} ${path}`).join(", ")}`);
   const isScratch = touches.every(({ path }) => path.startsWith("scratch/"));
-  if (!isScratch) return { answer: "deny", reason: "only scratch/ may go", by: "judge" } as const;
+  if (!isScratch) return { answer: "deny", reason: "only scratch/ may be deleted", by: "judge" } as const;
   return { answer: "grant", scope: "call", by: "judge" } as const;
 }
 

@@ -1,4 +1,4 @@
-/** A tool loop with OpenAI's chat completions, or any server that speaks them, by fetch: the tools are the governed ones. */
+/** A tool loop with fetch and OpenAI's chat completions, or any compatible server; the tools are governed. */
 import { createRuntime, openAiChatTools, runOpenAiToolCall } from "autonous";
 import type { OpenAiChatCall } from "autonous";
 

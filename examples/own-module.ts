@@ -1,4 +1,4 @@
-/** The service with tools and handlers of your own: its worker loads them from a module. */
+/** The service with your own tools and handlers: its worker loads them from a module. */
 import { join } from "node:path";
 import { createService } from "autonous";
 

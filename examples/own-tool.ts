@@ -1,11 +1,11 @@
-/** A tool of your own, which runs only after your own handler has let it. */
+/** Your own tool, which runs only if your own handler permits it. */
 import { createRuntime, defineTool } from "autonous";
 import { z } from "zod";
 
 const deploy = defineTool({
   name: "deploy",
   version: "1.0.0",
-  description: "Deploy what is in the workspace",
+  description: "Deploy the workspace",
   args: z.strictObject({ env: z.enum(["staging", "prod"]) }),
   returns: z.strictObject({ env: z.string(), release: z.int() }),
   required_permissions: ["net.connect"],

@@ -8,7 +8,7 @@ const service = await createService({
   log: (line) => console.error(line),
 });
 
-// A task goes in; what is done comes back as server-sent events, the answer last.
+// Submit a task; its events come back as server-sent events, the answer last.
 const events = await fetch(`${service.url}/api/tasks`, {
   method: "POST",
   headers: { authorization: `Bearer ${service.token}`, "content-type": "application/json" },

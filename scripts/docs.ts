@@ -1,4 +1,4 @@
-/** The reference pages in `docs/` and the published schema are made from the tables in the code. `--write` makes them; without it they are compared. */
+/** Generates the reference pages in `docs/` and the published schema from the tables in the code. With `--write` they are written, else compared. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ERRORS, createRuntime } from "@autonous/runtime";
@@ -28,7 +28,7 @@ const code = (text: string): string => `\`${text}\``;
 
 function errors(): string {
   const rows = Object.entries(ERRORS).map(([name, { class: errorClass, hint }]) => [code(name), errorClass, hint]);
-  return `# Errors\n\nEvery way a call can fail. \`message\` says what was wrong, \`hint\` what to do next.\n\n${table(["code", "class", "hint"], rows)}\n`;
+  return `# Errors\n\nEvery way a call can fail. \`message\` says what went wrong, \`hint\` what to do next.\n\n${table(["code", "class", "hint"], rows)}\n`;
 }
 
 function events(): string {
@@ -44,7 +44,7 @@ function events(): string {
       payload.length === 0 ? "Not recorded in this version." : table(["field", "always", "meaning"], payload);
     return `### ${name}\n\n${about}\n`;
   });
-  return `# Events\n\nOne append-only chain per run; [ARCHITECTURE.md](../ARCHITECTURE.md) says how it is kept. Each event has ${envelope}.\n\n${table(["type", "what happened"], rows)}\n\n## Payloads\n\nWhat \`payload\` holds. Texts are redacted before they are recorded.\n\n${parts.join("\n")}`;
+  return `# Events\n\nOne append-only chain per run; [ARCHITECTURE.md](../ARCHITECTURE.md) explains how it is stored. Each event has ${envelope}.\n\n${table(["type", "what happened"], rows)}\n\n## Payloads\n\nThe fields of \`payload\`. Texts are redacted before they are recorded.\n\n${parts.join("\n")}`;
 }
 
 function settings(): string {
@@ -55,7 +55,7 @@ function settings(): string {
     FROM_PROJECT[row.project],
     row.meaning,
   ]);
-  return `# Settings\n\nThe environment comes first (of two variables the one that begins with \`AUTONOUS_\`), then the user's \`$XDG_CONFIG_HOME/autonous/config.json\`, then the default; a project's \`.agent/config.json\` may narrow what comes out of that ([configuration.md](configuration.md)). \`autonous doctor\` shows what is in force and where it came from.\n\n${table(["variable", "in the file", "default", "from a project", "meaning"], rows)}\n\nThe files may also hold \`tools\`, \`rules\`, \`quotas\`, \`network\`, \`approve\` and \`reverse_thinking\`: see [policy.md](policy.md).\n`;
+  return `# Settings\n\nPrecedence: the environment (of two variables, the one that begins with \`AUTONOUS_\`), then the user's \`$XDG_CONFIG_HOME/autonous/config.json\`, then the default; a project's \`.agent/config.json\` may restrict the result ([configuration.md](configuration.md)). \`autonous doctor\` shows the active values and their sources.\n\n${table(["variable", "in the file", "default", "from a project", "meaning"], rows)}\n\nThe files may also have \`tools\`, \`rules\`, \`quotas\`, \`network\`, \`approve\` and \`reverse_thinking\`: see [policy.md](policy.md).\n`;
 }
 
 function commands(): string {
@@ -79,9 +79,9 @@ function commands(): string {
     ].join("\n");
   });
   const common =
-    "Every command takes `--json` (one JSON document on stdout, people's text on stderr) and `--help`; those that work on a workspace also `--root <folder>` and `--state-dir <folder>`.";
+    "Every command accepts `--json` (one JSON document on stdout, readable text on stderr) and `--help`; commands that use a workspace also accept `--root <folder>` and `--state-dir <folder>`.";
   const exits =
-    "Exit codes: 0 done, 1 the thing failed, 2 used wrongly or validation, 3 denied by policy, 4 approval needed, 124 timed out, 130 interrupted. With `-`: 0 once every line is answered.";
+    "Exit codes: 0 success, 1 failure, 2 usage error or invalid input, 3 denied by policy, 4 approval required, 124 timeout, 130 interrupted. With `-`: 0 once every line has a result.";
   return `# Commands\n\n${common}\n\n${exits}\n\n${parts.join("\n")}`;
 }
 
@@ -93,7 +93,7 @@ function metrics(): string {
     help,
   ]);
   const about =
-    "What `GET /metrics` tells, in the text format of Prometheus; [operations.md](operations.md) says how to scrape it. Counters and histograms begin at 0 when the service starts and count what is recorded from then on. Times are seconds. A metric has at most 500 combinations of labels; what comes then is counted with `other`.";
+    "The metrics of `GET /metrics`, in the Prometheus text format; [operations.md](operations.md) explains how to scrape them. Counters and histograms start at 0 when the service starts and count events from then on. Times are in seconds. A metric has at most 500 combinations of labels; further ones are counted as `other`.";
   return `# Metrics\n\n${about}\n\n${table(["metric", "type", "labels", "meaning"], rows)}\n`;
 }
 
@@ -133,24 +133,24 @@ function prices(): string {
       ];
     });
     const head = ["model", "input", "output", "from the cache", "into the cache"];
-    return `## ${kinds.map((kind) => code(`${kind}:`)).join(", ")}\n\nAs of ${as_of}. Check them on the page of the provider: <${source}>.\n\n${table(head, rows)}\n`;
+    return `## ${kinds.map((kind) => code(`${kind}:`)).join(", ")}\n\nAs of ${as_of}. Check them on the provider's page: <${source}>.\n\n${table(head, rows)}\n`;
   });
   const about =
-    "List prices that are built in, in US dollars per million tokens, at the standard tier, collected from the providers' announcements and pages and from other people's copies of those: the provider's own page decides. `prices` in your own configuration come first ([configuration.md](configuration.md)); give them for every model that you use if you count in another currency. An empty field is a price that is not known: for the cache, tokens then count as other input; a request without any price, and every model that is not listed here, has an unknown cost, which is shown as such and never as 0. A name with a day at its end (`-20251001`) is priced as the model without it. `autonous doctor` and `/cost` in a chat say which price counts.";
+    "Built-in list prices, in US dollars per million tokens, at the standard tier, collected from the providers' announcements and pages and from copies of those; the provider's own page is authoritative. `prices` in your own configuration override them ([configuration.md](configuration.md)); set them for every model that you use if you count in another currency. An empty field is an unknown price: for the cache, tokens then count as other input; a request without any price, and every model that is not listed here, has an unknown cost, which is shown as unknown and never as 0. A name that ends in a date (`-20251001`) has the price of the model without it. `autonous doctor` and `/cost` in a chat show which price applies.";
   return `# Prices\n\n${about}\n\n${parts.join("\n")}`;
 }
 
 function runLater(): string {
   const rows = RUN_LATER.map(({ why, reader, source, paths }) => [paths.map(code).join(" "), reader, why, source]);
   const about =
-    "Files that a program runs or obeys later, without a person asking for it. [policy.md](policy.md) says what that means for a call. A name without a leading `/` counts at any depth, in any case; `**` stands for any number of folders, and what lies below a folder belongs to it. A source is a manual page by its name and section, or other documentation by its title.";
-  return `# Files that run later\n\n${about}\n\n${table(["names", "who reads them, and when", "what the caller is told", "source"], rows)}\n`;
+    "Files that a program executes or obeys later, without a user starting it. [policy.md](policy.md) explains what that means for a call. A name without a leading `/` matches at any depth, in any case; `**` stands for any number of folders, and a folder includes everything below it. A source is a manual page by name and section, or other documentation by title.";
+  return `# Files that run later\n\n${about}\n\n${table(["names", "who reads them, and when", "reason shown", "source"], rows)}\n`;
 }
 
 function argsSchemas(): string {
   const rows = BUILT_IN.map(({ name, args }) => `  ${name}: ${JSON.stringify(schemaOf(args))},`);
   const about =
-    "/** What callers have to send to each built-in tool: made of their `args` by `npm run docs`, and held to them by a check. */";
+    "/** The arguments of each built-in tool: generated from `args` by `npm run docs`, and compared with it by a check. */";
   const head = `import type { JsonSchema } from "../contract/tool.ts";\n\n${about}\n// oxfmt-ignore`;
   return `${head}\nexport const ARGS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {\n${rows.join("\n")}\n};\n`;
 }
@@ -200,7 +200,7 @@ for (const [name, text] of Object.entries(pages)) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   } else if (readFileSync(path, "utf8") !== text) {
-    console.error(`${name} is not what its table says: run npm run docs`);
+    console.error(`${name} differs from its table: run npm run docs`);
     wrong++;
   }
 }

@@ -29,7 +29,7 @@ async function refused({ run, json }: Workspace, words: readonly string[] = DELE
 
 const ruleFile = ({ path }: Workspace): string => join(path, OWN_CONFIG);
 
-test("what waits is listed and shown whole, and is gone from the list when it is answered", async () => {
+test("a pending request is listed and shown completely, and leaves the list when it is answered", async () => {
   const place = await workspace();
   const { run, json } = place;
   expect(await run("approvals", "list")).toMatchObject({
@@ -61,7 +61,7 @@ test("what waits is listed and shown whole, and is gone from the list when it is
   expect((await run(...DELETE)).code).toBe(4);
 });
 
-atTerminal("a yes to one call lets exactly that call through, once, whichever process makes it", async () => {
+atTerminal("an approval lets exactly that call through, once, whichever process makes it", async () => {
   const place = await workspace({ "work/b.txt": "b" });
   const { run, root } = place;
   const { approval_id } = await refused(place);
@@ -79,18 +79,18 @@ atTerminal("a yes to one call lets exactly that call through, once, whichever pr
 
 // oxfmt-ignore
 const WRONG = [
-  { title: "an id that there is not", words: ["grant", "apr_none"],                        says: /No approval "apr_none" here/ },
+  { title: "an unknown id", words: ["grant", "apr_none"],                        says: /No approval "apr_none" here/ },
   { title: "no id",                   words: ["grant"],                                    says: /approval/ },
-  { title: "another scope",           words: ["grant", "ID", "--scope", "ever"],           says: /it is call, run or session/ },
+  { title: "another scope",           words: ["grant", "ID", "--scope", "ever"],           says: /Invalid scope "ever" \(one of call, run, session\)/ },
   { title: "an offer for one call",   words: ["grant", "ID", "--offer", "path"],           says: /An offer needs the scope run or session/ },
-  { title: "an offer that is none",   words: ["grant", "ID", "--scope", "run", "--offer", "all"], says: /Unknown offer "all".*exact \(exactly this call again\)/ },
+  { title: "an invalid offer",   words: ["grant", "ID", "--scope", "run", "--offer", "all"], says: /Unknown offer "all".*exact \(exactly this call again\)/ },
   { title: "a rule for exactly this", words: ["grant", "ID", "--rule", "--offer", "exact"], says: /No narrow rule exists for this call/ },
-  { title: "another state",           words: ["list", "--state", "maybe"],                 says: /it is one of pending, granted/ },
+  { title: "another state",           words: ["list", "--state", "maybe"],                 says: /Invalid state "maybe" \(one of pending, granted/ },
   { title: "a reason without end",    words: ["deny", "ID", "--reason", "x".repeat(2001)], says: /--reason is too long/ },
-  { title: "a grant that there is not", words: ["revoke", "grant_none"],                   says: /No active grant "grant_none"/ },
+  { title: "an unknown grant", words: ["revoke", "grant_none"],                   says: /No active grant "grant_none"/ },
 ] as const;
 
-test("answers that cannot be are used wrongly, and change nothing", async () => {
+test("invalid answers are usage errors and change nothing", async () => {
   const place = await workspace();
   const { approval_id } = await refused(place);
   for (const { title, words, says } of WRONG) {
@@ -103,22 +103,28 @@ test("answers that cannot be are used wrongly, and change nothing", async () => 
   expect(existsSync(ruleFile(place))).toBe(false);
 });
 
-atTerminal("of two answers at once from two processes one counts, and the other is told", async () => {
-  const place = await workspace();
-  const { run, json } = place;
-  for (let round = 0; round < 3; round++) {
-    const { approval_id } = await refused(place);
-    const [yes, no] = await Promise.all([grantAtTerminal(place, [approval_id]), run("approvals", "deny", approval_id)]);
-    expect(new Set([yes.code, no.code])).toEqual(new Set([0, 1]));
-    const { state } = await json<Approval>("approvals", "show", approval_id);
-    expect(state).toBe(yes.code === 0 ? "granted" : "denied");
-    expect(yes.code === 1 ? yes.output : no.stderr).toContain(`Too late: ${approval_id} was ${state}`);
-    expect((await run(...DELETE)).code).toBe(state === "granted" ? 0 : 4);
-    writeFileSync(join(place.root, "a.txt"), `another one, for round ${round}`);
-  }
-});
+atTerminal(
+  "of two answers at once from two processes one counts, and the other is rejected with a message",
+  async () => {
+    const place = await workspace();
+    const { run, json } = place;
+    for (let round = 0; round < 3; round++) {
+      const { approval_id } = await refused(place);
+      const [yes, no] = await Promise.all([
+        grantAtTerminal(place, [approval_id]),
+        run("approvals", "deny", approval_id),
+      ]);
+      expect(new Set([yes.code, no.code])).toEqual(new Set([0, 1]));
+      const { state } = await json<Approval>("approvals", "show", approval_id);
+      expect(state).toBe(yes.code === 0 ? "granted" : "denied");
+      expect(yes.code === 1 ? yes.output : no.stderr).toContain(`Too late: ${approval_id} was ${state}`);
+      expect((await run(...DELETE)).code).toBe(state === "granted" ? 0 : 4);
+      writeFileSync(join(place.root, "a.txt"), `another one, for round ${round}`);
+    }
+  },
+);
 
-describe("a yes that is written down as a rule", () => {
+describe("an approval that is saved as a rule", () => {
   atTerminal("goes to the user's own configuration, and all else in it stays", async () => {
     const place = await workspace({
       [OWN_CONFIG]: '{\n    "max_turns": 7,\n    "rules": [{ "effect": "deny", "tool": "ls", "path": "x/**" }]\n}\n',
@@ -187,7 +193,7 @@ describe("a yes that is written down as a rule", () => {
     }
   });
 
-  test("is not written over a file that is wrong, and then nothing is granted", async () => {
+  test("does not overwrite an invalid file, and then nothing is granted", async () => {
     const place = await workspace();
     const { approval_id } = await refused(place);
     await place.make({ [OWN_CONFIG]: '{ "rules": [' });
@@ -200,7 +206,7 @@ describe("a yes that is written down as a rule", () => {
     expect(await place.json("approvals", "list")).toHaveLength(1);
   });
 
-  atTerminal("is not lost to another one at the same time", async () => {
+  atTerminal("is not lost if another one is written at the same time", async () => {
     const files = ["1", "2", "3", "4"].map((name) => `f${name}.txt`);
     const place = await workspace(Object.fromEntries(files.map((name) => [`work/${name}`, "x"])));
     const ids: string[] = [];
@@ -221,7 +227,7 @@ describe("a yes that is written down as a rule", () => {
   });
 });
 
-test("a secret in a reason is kept nowhere", async () => {
+test("a secret in a reason is stored nowhere", async () => {
   const place = await workspace();
   const { approval_id, run_id } = await refused(place);
   const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
@@ -262,7 +268,7 @@ const NOT_THE_PERSONS = [
   { title: "one in a terminal that it made",          line: "AUTONOUS_CALL=call_1.1@OWNER script -qec 'env -u AUTONOUS_CALL bash -c \"autonous approvals grant ID\"' /dev/null", says: /A command that an agent runs/ },
 ] as const;
 
-atTerminal(`a terminal that is not the person's gives no yes${needsTerminal}`, async () => {
+atTerminal(`a terminal that is not the user's cannot approve${needsTerminal}`, async () => {
   const place = await workspace();
   const { approval_id } = await refused(place);
   for (const { title, line, says } of NOT_THE_PERSONS) {
@@ -292,7 +298,7 @@ atTerminal(
   },
 );
 
-atTerminal(`a person sees what they grant, and anything but a yes grants nothing${needsTerminal}`, async () => {
+atTerminal(`the user sees what they grant, and anything but a yes grants nothing${needsTerminal}`, async () => {
   const place = await workspace();
   const { approval_id } = await refused(place);
   for (const answer of ["", "y", "no", "yes please", "yes\ryes", "\u0004", "\u0003"]) {
@@ -318,7 +324,7 @@ describe("a command that an agent runs", () => {
     { title: "without a sandbox", config: '{"sandbox":"off","rules":[{"effect":"allow","tool":"bash"}]}' },
   ];
   for (const { title, config } of ways) {
-    test(`cannot answer for a person, ${title}`, async () => {
+    test(`cannot answer for the user, ${title}`, async () => {
       const place = await workspace({ [OWN_CONFIG]: config });
       const { approval_id } = await refused(place);
       const run = await commandOfAgent(place);
@@ -360,18 +366,21 @@ async function running(calls: readonly (readonly [string, object])[]) {
 
 const writing = (path: string): [string, object] => ["write", { path, content: "x" }];
 
-atTerminal(`a run that asks at one terminal is answered at another, and says by whom${needsTerminal}`, async () => {
-  const { place, terminal, waiting } = await running([writing("b.txt"), writing("c.txt")]);
+atTerminal(
+  `a request at one terminal can be answered at another, and the run says by whom${needsTerminal}`,
+  async () => {
+    const { place, terminal, waiting } = await running([writing("b.txt"), writing("c.txt")]);
 
-  expect((await grantAtTerminal(place, [await waiting()])).code).toBe(0);
-  expect(plain(await terminal.sees("c.txt"))).toMatch(/granted by \w+/);
-  expect((await place.run("approvals", "deny", await waiting(), "--reason", "not that one")).code).toBe(0);
+    expect((await grantAtTerminal(place, [await waiting()])).code).toBe(0);
+    expect(plain(await terminal.sees("c.txt"))).toMatch(/granted by \w+/);
+    expect((await place.run("approvals", "deny", await waiting(), "--reason", "not that one")).code).toBe(0);
 
-  const { code, output } = await terminal.ended;
-  expect(code).toBe(0);
-  expect(plain(output)).toContain("a person said no: not that one");
-  expect([existsSync(join(place.root, "b.txt")), existsSync(join(place.root, "c.txt"))]).toEqual([true, false]);
-});
+    const { code, output } = await terminal.ended;
+    expect(code).toBe(0);
+    expect(plain(output)).toContain("a person said no: not that one");
+    expect([existsSync(join(place.root, "b.txt")), existsSync(join(place.root, "c.txt"))]).toEqual([true, false]);
+  },
+);
 
 atTerminal(
   `a grant for the run counts until it is revoked, and only for what its words say${needsTerminal}`,
@@ -402,7 +411,7 @@ atTerminal(
   },
 );
 
-atTerminal(`nothing is wider than the terminal, and colours are colours${needsTerminal}`, async () => {
+atTerminal(`no line is wider than the terminal, and colors work${needsTerminal}`, async () => {
   const place = await workspace({ [`work/${"long-".repeat(30)}.txt`]: "x\n" });
   const { approval_id } = await refused(place, ["call", "delete_file", `{"path":"${"long-".repeat(30)}.txt"}`]);
   const line = `autonous approvals list; autonous approvals show ${approval_id}; autonous approvals list --all; autonous approvals grants`;

@@ -8,7 +8,7 @@ const MANY = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`fiel
 const LONG = "x".repeat(100_000);
 const CHARACTERS = 40_000;
 
-test("a call with 100,000 unknown arguments is refused in few words, on both ways out", async () => {
+test("the refusal of a call with 100,000 unknown arguments is short, as text and as JSON", async () => {
   const { path } = await scratchFolder();
   for (const more of [[], ["--json"]]) {
     const { code, stdout, stderr } = await autonous(["call", "ls", "-", ...more], {
@@ -48,7 +48,7 @@ const CONFIGURATIONS = [
 ];
 
 for (const { title, content } of CONFIGURATIONS) {
-  test(`a configuration with ${title} is refused in few words`, async () => {
+  test(`the refusal of a configuration with ${title} is short`, async () => {
     const { path } = await scratchFolder();
     mkdirSync(join(path, "config/autonous"), { recursive: true });
     writeFileSync(join(path, "config/autonous/config.json"), JSON.stringify(content));
@@ -61,7 +61,7 @@ for (const { title, content } of CONFIGURATIONS) {
   });
 }
 
-test("a setting of 100 kB in the environment is refused in few words", async () => {
+test("the refusal of a setting of 100 kB in the environment is short", async () => {
   const { path } = await scratchFolder();
   const env = { AUTONOUS_MAX_TURNS: LONG, AUTONOUS_PROFILE: LONG };
   const { code, stdout, stderr } = await autonous(["run", "/ls ."], { cwd: path, env });

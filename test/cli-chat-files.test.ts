@@ -58,7 +58,7 @@ async function world() {
   };
 }
 
-test("files that a message names are attached through read; what it refuses, and what is missing, is told", async () => {
+test("files that a message names are attached through read; denied and missing files are reported", async () => {
   const { chat, script, cwd, env } = await world();
   // oxfmt-ignore
   const cases = [

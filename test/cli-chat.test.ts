@@ -69,7 +69,7 @@ atTerminal(
   async () => {
     const { chat, tasks, cwd } = await world();
     const terminal = await chat([answers("One."), answers("Two."), answers("Three.")]);
-    await terminal.sees(/\/help\s+shows\s+what\s+can\s+be\s+typed/); // wrapped at words
+    await terminal.sees(/\/help\s+lists\s+commands/); // wrapped at words
     await terminal.sees(PROMPT);
     terminal.type("first\r");
     await terminal.sees("One.");
@@ -91,7 +91,7 @@ atTerminal(
   },
 );
 
-atTerminal(`what is pasted is sent only with an empty line, and Ctrl-C forgets it${needsTerminal}`, async () => {
+atTerminal(`pasted text is sent only with an empty line, and Ctrl-C discards it${needsTerminal}`, async () => {
   const { chat, tasks } = await world();
   const terminal = await chat([answers("Seen.")]);
   await terminal.sees(PROMPT);
@@ -185,7 +185,7 @@ atTerminal(
   },
 );
 
-atTerminal(`its own commands are not told to the model${needsTerminal}`, async () => {
+atTerminal(`its own commands are not sent to the model${needsTerminal}`, async () => {
   const { chat, tasks, path, make } = await world();
   const terminal = await chat([answers("One."), answers("Two.")]);
   await make({ "other.json": JSON.stringify(["1", "2", "3", "4", "Other."].map((each) => answers(each))) });
@@ -285,7 +285,7 @@ test.skipIf(!hasSandbox)(
   },
 );
 
-test("conversations can be left, listed and resumed; a summary stands for what was said, also after that", async () => {
+test("conversations can be left, listed and resumed, also after they were summarized", async () => {
   const here = await world();
   const steps = [answers("One."), answers("Two."), answers("Three."), { for: "summary", text: "They count." }];
   expect(await piped(here, steps, "", ["--continue"])).toMatchObject({ code: 2, stderr: /No chat to continue/ });
@@ -302,7 +302,7 @@ test("conversations can be left, listed and resumed; a summary stands for what w
   ]);
   const resumed = await piped(here, steps, `/resume ${run_id}\nthird\n/resume nothing\n/resume ${run_id}\n`, ["-c"]);
   expect(resumed).toMatchObject({ code: 0, stdout: "Three.\n" });
-  expect(resumed.stderr).toContain('no task or run "nothing"');
+  expect(resumed.stderr).toContain('No task or run "nothing"');
   expect(resumed.stderr).toContain(`${run_id} is already the open session`);
   const events = await shell(`cat ${stateOf(here.cwd)}/runs/${run_id}/events.jsonl`, here);
   const asked = events.stdout.split("\n").findLast((line) => line.includes('"task":"third"')) ?? "{}";

@@ -69,7 +69,7 @@ test("a whole run is undone by its id", async () => {
   expect(existsSync(join(cwd, "new"))).toBe(false);
 });
 
-test("undo says what is wrong: no id, an unknown one, a file that changed since", async () => {
+test("undo reports a missing id, an unknown one, and a file that changed since", async () => {
   const { path: cwd, make, read } = await scratchFolder();
   await make({ "a.txt": "old" });
   const { artifacts } = await call(cwd, "write", { path: "a.txt", content: "new" });
@@ -98,7 +98,7 @@ test("twenty processes edit one file at once, and every edit is in it", async ()
   expect(await read("a.txt")).toBe(lines.map((_, i) => `changed ${i};`).join("\n"));
 });
 
-test("calls from stdin see each other's changes, and a long output can be read on", async () => {
+test("calls from stdin see each other's changes, and long output can be paged", async () => {
   const { path: cwd } = await scratchFolder();
   const lines = [
     { tool: "write", args: { path: "a.txt", content: "a line\n".repeat(5000) } },
@@ -147,7 +147,7 @@ test("pipes and devices are refused at once", async () => {
     expect([tool, (await call(cwd, tool, args)).error?.code]).toEqual([tool, "InvalidArguments"]);
 });
 
-test("what a file holds reaches the shell byte for byte, up to the limits", async () => {
+test("the content of a file reaches the shell byte for byte, up to the limits", async () => {
   const { path: cwd, make } = await scratchFolder();
   await make({ "a.txt": "tab\there\r\nünï ☃\n" });
   const { stdout } = await shell(`autonous call read '{"path":"a.txt"}' --json`, { cwd });

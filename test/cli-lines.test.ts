@@ -123,7 +123,7 @@ test("redact - answers every line with one line in its place", async () => {
   ]);
 });
 
-test("with - and nothing on standard input, or none at all, there is nothing to answer", async () => {
+test("with - and empty or closed standard input nothing is printed", async () => {
   const { path: cwd } = await scratchFolder();
   for (const words of ["call -", "policy explain -", "redact -", "redact"]) {
     for (const input of ["</dev/null", "<&-"]) {
@@ -162,7 +162,7 @@ test("the arguments of one call may come from standard input", async () => {
   expect(await autonous(["call", "ls", "-"], { cwd, input: "" })).toMatchObject({ code: 2, stdout: "" });
 });
 
-test("redact lets megabytes through as they come, and takes the secrets out", async () => {
+test("redact streams megabytes and removes the secrets", async () => {
   const { path: cwd } = await scratchFolder();
   const line = `2026-01-31 INFO request with Authorization: Bearer ${TOKEN} took 12 ms, größer als sonst\n`;
   const text = line.repeat(60_000); // some 6 MB
@@ -179,7 +179,7 @@ test("redact lets megabytes through as they come, and takes the secrets out", as
   expect(lines.at(-1)).toBe("***REDACTED***");
 });
 
-test("a reader that has seen enough ends it quietly", async () => {
+test("a reader that closes the pipe ends it without an error", async () => {
   const { path: cwd, make } = await scratchFolder();
   await make({ "a.txt": "", calls: '{"tool":"ls"}\n'.repeat(300), text: '{"text":"x"}\n'.repeat(100_000) });
   // More than a pipe holds, so that each of them has to notice that its reader has gone.
@@ -201,7 +201,7 @@ test("a reader that has seen enough ends it quietly", async () => {
   expect((await autonous(["audit", "verify"], { cwd })).code).toBe(0);
 });
 
-test("a reader that has gone ends it although there may be more to read", async () => {
+test("a reader that is gone ends it although more input may come", async () => {
   const { path: cwd } = await scratchFolder();
   for (const [words, line] of [
     ["call -", '{"tool":"ls"}\n'],
@@ -222,7 +222,7 @@ test("a reader that has gone ends it although there may be more to read", async 
   expect(await ended).toMatchObject({ code: 0, signal: null, stderr: "" });
 });
 
-test("output that cannot be written is a failure that is told", async () => {
+test("output that cannot be written is reported as a failure", async () => {
   const { path: cwd, make } = await scratchFolder();
   await make({ "a.txt": "" });
   closeSync(openSync("/dev/full", "r"));

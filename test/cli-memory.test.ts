@@ -12,7 +12,7 @@ const CREATE = JSON.stringify({
   knowledge_to_store: "Never on a Friday\nAsk Ada",
 });
 
-test("what one run keeps, another finds, and the person can list, show and delete it", async () => {
+test("memory of one run is found by another, and the user can list, show and delete it", async () => {
   const { path: cwd } = await scratchFolder();
   const created = await autonous(["call", "update_memory", CREATE], { cwd });
   expect(created.stdout).toMatch(/^kept mem_\w+ Deploys\n$/);
@@ -33,7 +33,7 @@ test("what one run keeps, another finds, and the person can list, show and delet
   expect((await autonous(["memory", "list"], { cwd })).stderr).toBe("No memory entries\n");
 });
 
-test("an id that nothing has is told", async () => {
+test("an unknown id is reported", async () => {
   const { path: cwd } = await scratchFolder();
   for (const action of ["show", "delete"]) {
     const ended = await autonous(["memory", action, "mem_none"], { cwd });
@@ -43,7 +43,7 @@ test("an id that nothing has is told", async () => {
   expect(existsSync(stateOf(cwd))).toBe(false); // looking makes nothing
 });
 
-test("a call that has nothing to do with the memory opens no store", async () => {
+test("a call that does not use the memory opens no store", async () => {
   const { path: cwd } = await scratchFolder();
   await autonous(["call", "ls"], { cwd });
   expect(existsSync(join(stateOf(cwd), "autonous.db"))).toBe(false);
@@ -59,7 +59,7 @@ test("a file that is attached lies where the terminal says", async () => {
   expect(ran.stderr).toMatch(/^ {4}attached a\.txt: .*-a\.txt$/m);
 });
 
-test("a memory that cannot be opened is told, and the call is not called a fault of the program", async () => {
+test("a memory that cannot be opened is reported, and not as an internal error", async () => {
   const { path: cwd } = await scratchFolder();
   mkdirSync(stateOf(cwd), { recursive: true });
   writeFileSync(

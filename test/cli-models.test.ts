@@ -46,7 +46,7 @@ const short = ({ setting }: { readonly setting: string }): string => setting.rep
 
 const LOOKS = { rounds: [{ calls: [{ name: "ls", arguments: {} }] }, { text: "One file." }], repeat: true };
 
-test("a run falls back to the next model of the list, says so, and stays with it", async () => {
+test("a run falls back to the next model of the list, reports it, and stays with it", async () => {
   const cwd = await workspace();
   const [empty, spare] = await Promise.all([withoutCredit(), fake({ script: LOOKS })]);
   const env = { AUTONOUS_MODEL: `${empty.setting}, ${spare.setting}` };
@@ -94,7 +94,7 @@ function checkOf(doctor: Ended): unknown {
   return checks.find(({ check }) => check === "model");
 }
 
-test("a run that is killed while it waits to ask again keeps what the failed attempt was billed", async () => {
+test("a run that is killed before a retry keeps the bill of the failed attempt", async () => {
   const cwd = await workspace();
   const model = await fake({ script: LOOKS, faults: [{ kind: "cut_after_content", round: 1 }] });
   const env = { ANTHROPIC_BASE_URL: `${model.url}/anthropic`, ANTHROPIC_API_KEY: "sk-ant-test" };

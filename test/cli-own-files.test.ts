@@ -58,7 +58,7 @@ for (const { kind, make } of OTHERS) {
 }
 
 for (const home of ["rel", "./home", ""]) {
-  test(`HOME="${home}" is refused with words, and nothing is made`, async () => {
+  test(`HOME="${home}" is rejected with a message, and nothing is created`, async () => {
     const { cwd } = await used();
     const env = { HOME: home, XDG_STATE_HOME: "", XDG_CONFIG_HOME: "" };
     for (const words of [

@@ -51,7 +51,7 @@ describe("explain", () => {
     });
   }
 
-  test("a rule that it suggests, written down as it is, changes the answer", async () => {
+  test("a suggested rule, used unchanged, changes the answer", async () => {
     const place = await workspace({ "work/build/a.o": "" });
     const words = ["policy", "explain", "delete_file", '{"path":"build/a.o"}'] as const;
     const { suggestions } = await place.json<{ suggestions: { rule?: object }[] }>(...words);
@@ -71,7 +71,7 @@ const CASES = [
 const jsonLines = (cases: readonly object[]): string => cases.map((each) => `${JSON.stringify(each)}\n`).join("");
 
 describe("test", () => {
-  test("passes where every decision is as it is expected, one a line or as a list, from a file or from stdin", async () => {
+  test("passes if every decision is as expected, one per line or as a list, from a file or from stdin", async () => {
     const { run, root, env, state_dir } = await workspace({
       "work/lines.jsonl": `\n${jsonLines(CASES)}\n`,
       "work/list.json": JSON.stringify(CASES, null, 2),
@@ -83,7 +83,7 @@ describe("test", () => {
     expect(existsSync(join(state_dir, "runs"))).toBe(false);
   });
 
-  test("says of a command with the network what a call would be told", async () => {
+  test("explains a command with network access as a call would", async () => {
     const { run } = await workspace({
       "work/open.json": '{ "network": { "allow": ["example.com"] } }',
       "work/t.jsonl": jsonLines([
@@ -141,7 +141,7 @@ describe("test", () => {
     { title: "begins like a list",         text: "[{}",                                        says: /it starts like a JSON list but is not valid JSON/ },
   ] as const;
   for (const { title, text, says } of BAD) {
-    test(`a file that ${title} is used wrongly: nothing passes`, async () => {
+    test(`a file that ${title} is a usage error: nothing passes`, async () => {
       const { run } = await workspace(text === undefined ? {} : { "work/t.jsonl": text });
       const { code, stdout, stderr } = await run("policy", "test", "t.jsonl");
       expect([code, stdout]).toEqual([2, ""]);
@@ -174,7 +174,7 @@ function recordOf({ state_dir }: Workspace): string {
 }
 
 describe("replay", () => {
-  test("tells which recorded calls would be decided differently, counts them, and runs nothing", async () => {
+  test("lists and counts recorded calls that would be decided differently, and runs nothing", async () => {
     const place = await workspace({
       "other.json":
         '{ "rules": [{ "effect": "deny", "tool": "write", "path": "*.md" }, { "effect": "allow", "tool": "delete_file" }] }',
@@ -205,7 +205,7 @@ describe("replay", () => {
     expect(existsSync(join(root, "b.txt"))).toBe(false);
   });
 
-  test("takes the calls of one run, and says where there is none of that name", async () => {
+  test("takes the calls of one run, and reports an unknown run", async () => {
     const place = await workspace({ "other.json": '{ "tools": ["read"] }' });
     const { run, state_dir } = place;
     await run("call", "ls", "{}");
@@ -221,7 +221,7 @@ describe("replay", () => {
     );
   });
 
-  test("decides on long arguments as they were, and says so where they are gone or were changed", async () => {
+  test("decides on long arguments as recorded, and reports missing or changed ones", async () => {
     const place = await workspace({
       "other.json":
         '{ "rules": [{ "effect": "deny", "tool": "write", "path": "long.txt" }, { "effect": "deny", "command": "grep *" }] }',
@@ -243,7 +243,7 @@ describe("replay", () => {
     expect(problems.sort()).toEqual(["Its stored arguments were changed", "Its stored arguments were pruned"]);
   });
 
-  test("each path leads where it led then, whatever is there now", async () => {
+  test("each path is resolved as it was then, whatever is there now", async () => {
     const place = await workspace({
       "work/src/a.txt": "",
       "work/link": "-> src",
@@ -255,7 +255,7 @@ describe("replay", () => {
     expect(await replay(place)).toMatchObject({ records: 1, differ: 1, not_judged: [] });
   });
 
-  test("of what the record does not tell nothing is made up: tools that are gone, paths without a place, broken lines", async () => {
+  test("missing facts are not invented: unknown tools, paths without a resolved location, broken lines", async () => {
     const place = await workspace({ "other.json": "{}" });
     const { run, state_dir } = place;
     await run("call", "ls", "{}");
@@ -292,7 +292,7 @@ describe("replay", () => {
     expect(await replay(place)).toMatchObject({ records: 1, differ: 1, not_judged: [] });
   });
 
-  test("takes what decides from that file alone", async () => {
+  test("uses that file alone", async () => {
     const place = await workspace({ [OWN_CONFIG]: '{ "profile": "readonly" }', "other.json": "{}" });
     const { root, env } = place;
     await autonous(["call", "write", '{"path":"b.txt","content":""}'], { cwd: root, env });
@@ -330,7 +330,7 @@ describe("replay", () => {
   });
 });
 
-test("the schema fits a configuration that the program takes, and not one that it refuses", async () => {
+test("the schema accepts what the program accepts, and rejects what it rejects", async () => {
   const { run } = await workspace();
   const schema = JSON.parse((await run("policy", "schema")).stdout) as Readonly<Record<string, unknown>>;
   expect(fitsSchema({ profile: "guarded", rules: [{ effect: "deny", tool: "ls" }] }, schema)).toBe(true);

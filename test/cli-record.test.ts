@@ -129,7 +129,7 @@ test("run shows turns and calls with their outcome on stderr, and the answer alo
   expect(stderr).not.toContain("\u001b");
 });
 
-test("run stops at the limit that it is given, says which, and keeps what was done", async () => {
+test("run stops at its limit, reports which, and keeps the finished work", async () => {
   const { path: cwd, make } = await scratchFolder();
   const ask = { reply: { tool_calls: [{ name: "ls", arguments: {} }] } };
   await make({ "s.json": JSON.stringify([ask, ask, ask]) });
@@ -215,7 +215,7 @@ async function verifiedElsewhere(content: string | Buffer, ...options: string[])
   return await autonous(["audit", "verify", file, ...options], { cwd: path, env });
 }
 
-test("an export that was cut is found elsewhere, in words and with exit code 1", async () => {
+test("a truncated export is detected on another machine, with a message and exit code 1", async () => {
   const { path: cwd } = await worked();
   const { stdout, stderr } = await autonous(["audit", "export"], { cwd });
   const [, key = ""] =
@@ -235,19 +235,19 @@ const NEITHER = [
   { title: "lines that are numbers",              content: () => "1\n2\n3\n" },
 ] as const;
 
-test("what is neither an export nor a record is refused in words, never as whole", async () => {
+test("a file that is neither an export nor a record is rejected with a message, never reported as intact", async () => {
   const { path: cwd } = await worked();
   const { stdout: text } = await autonous(["audit", "export", "--tool", "ls", "--outcome", "denied"], { cwd });
   for (const { title, content } of NEITHER) {
     const { code, stdout, stderr } = await verifiedElsewhere(content(text));
     expect({ title, code, stderr }).toEqual({ title, code: 1, stderr: "" });
     expect(stdout, title).toMatch(/neither a record nor an export|is not valid JSON|is not an event|too long/);
-    expect(stdout, title).toMatch(/is damaged/);
+    expect(stdout, title).toMatch(/damaged: /);
     expect(stdout.length, title).toBeLessThan(5000);
   }
 });
 
-test("an export is compared with the original record where that is here, event by event", async () => {
+test("an export is compared with the original record, if available, event by event", async () => {
   const { path: cwd, script_run } = await worked();
   const { stdout: text } = await autonous(["audit", "export"], { cwd });
   const file = join(cwd, "export.jsonl");
@@ -272,7 +272,7 @@ test("an export is compared with the original record where that is here, event b
   const cut = await autonous(["audit", "verify", file], { cwd });
   expect(cut).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/is not in the record here: it was cut/) as string,
+    stdout: expect.stringMatching(/is not in the record here: it was truncated/) as string,
   });
 });
 
@@ -319,7 +319,7 @@ test("audit show and audit export find records by tool, outcome, time and run", 
   expect(none).toMatchObject({ code: 0, stdout: "", stderr: "No matching record\n" });
 }, 240_000); // some fifty starts of the program
 
-test("where nothing was recorded yet there is nothing to show, and nothing is made", async () => {
+test("without a record nothing is shown, and nothing is created", async () => {
   const { path: cwd } = await scratchFolder();
   for (const words of ["audit verify", "audit show", "audit export", "events tail"]) {
     expect({ words, ...(await autonous(words.split(" "), { cwd })) }).toMatchObject({ words, code: 0 });
@@ -352,7 +352,7 @@ const TAMPERED = [
   },
 ];
 
-test("audit verify tells which record was tampered with, and what to: exit 1", async () => {
+test("audit verify reports which record was tampered with, and how: exit 1", async () => {
   const { path: cwd, script_run } = await worked();
   const file = join(stateOf(cwd), "runs", script_run, "events.jsonl");
   const good = readFileSync(file, "utf8");
@@ -383,7 +383,7 @@ test("audit verify tells which record was tampered with, and what to: exit 1", a
   expect(gone.stdout).toContain(`${script_run} record 0: the record of this run is missing`);
 });
 
-test("the second command in a folder goes on beside the first, in a record of its own", async () => {
+test("two commands in one folder run in parallel, each with its own record", async () => {
   const { path: cwd } = await scratchFolder();
   for (const _ of [1, 2]) expect((await autonous(["call", "ls"], { cwd })).code).toBe(0);
   expect(readdirSync(join(stateOf(cwd), "runs"))).toHaveLength(2);
@@ -416,7 +416,7 @@ test("tasks list and tasks show print the service's queue", async () => {
   expect(JSON.parse(missing.stdout)).toMatchObject({ ok: false, error: { code: "UsedWrongly" } });
 });
 
-test("a store that cannot be used is told with what to do", async () => {
+test("an unusable store is reported with what to do", async () => {
   const { path: cwd } = await scratchFolder();
   mkdirSync(stateOf(cwd), { recursive: true });
   writeFileSync(join(stateOf(cwd), "autonous.db"), "this is not a database".repeat(100));
@@ -460,7 +460,7 @@ test("doctor shows every check, and every setting with where it came from", asyn
   expect(settings).toContainEqual({ setting: "model", value: "oracle", source: "AUTONOUS_MODEL" });
 });
 
-test("a tool_call_id given twice runs once by the command line: in one batch, and in a run that is resumed", async () => {
+test("a duplicate tool_call_id runs once on the command line: in one batch, and in a resumed run", async () => {
   const { path: cwd } = await scratchFolder();
   const append = '{"path":"a.txt","content":"x","mode":"append"}';
   const line = `{"tool":"write","tool_call_id":"call_twice","run_id":"run_twice","args":${append}}\n`;
@@ -487,7 +487,7 @@ const LOST = [
 ] as const;
 
 for (const { title, lose, says, verify } of LOST) {
-  test(`a record that is ${title} while the command line works with it: the next call does not run, and says so`, async () => {
+  test(`a record that is ${title} while the command line uses it: the next call does not run, and reports it`, async () => {
     const { path: cwd } = await scratchFolder();
     const { child, lines, ended } = start(["call", "-"], { cwd });
     child.stdin.write('{"tool":"ls","run_id":"run_1"}\n');

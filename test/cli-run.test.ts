@@ -62,7 +62,7 @@ test("what is piped in belongs to the task, is marked as data, and is bounded", 
   expect(taskIn(none)).toBe("what is this?");
 });
 
-test("a shell's pipe and a file are read to their end, and one that never ends is not", async () => {
+test("a shell's pipe and a file are read to the end, an endless one is not", async () => {
   const { cwd, script, path } = await world();
   await script([answers("Seen.")]);
   const run = `autonous run --json --model script:${path}/model.json look`;
@@ -83,7 +83,7 @@ test("a single - reads the task from stdin; direct ignores stdin when a task is 
   expect(beside.stderr).toContain("Piped input is ignored");
 });
 
-test("a run that was killed goes on from its last recorded step, and does nothing twice", async () => {
+test("a killed run resumes from its last recorded step, and does nothing twice", async () => {
   const { cwd, script } = await world();
   const write = calls(["write", { path: "b.txt", content: "x\n", mode: "create" }]);
   const words = await script([write, { fault: "hang" }]);
@@ -166,7 +166,7 @@ test("only a task can be resumed, and it takes no new text", async () => {
   }
 });
 
-atTerminal(`Ctrl-C stops the call, the model is told, and the run goes on${needsTerminal}`, async () => {
+atTerminal(`Ctrl-C stops the call, the model is told, and the run continues${needsTerminal}`, async () => {
   const { cwd, script } = await world();
   const words = await script([calls(["bash", { cmd: "sleep 600" }]), answers("It took too long.")]);
   const terminal = openTerminal(`autonous ${words.join(" ")} wait`, { cwd, env: { NO_COLOR: "1" } });
@@ -225,7 +225,7 @@ async function fakeModel(options: FakeModelOptions): Promise<FakeModel & { reado
 
 const STORY = Array.from({ length: 30 }, (_, i) => `Sentence ${i + 1} of the answer.`).join(" ");
 
-atTerminal(`an answer is seen as it comes and is there once; elsewhere it is on stdout${needsTerminal}`, async () => {
+atTerminal(`an answer streams and appears once; without a terminal it is on stdout${needsTerminal}`, async () => {
   const { cwd } = await world();
   const rounds = [
     { text: "I look.", calls: [{ name: "ls", arguments: {} }] },
@@ -245,7 +245,7 @@ atTerminal(`an answer is seen as it comes and is there once; elsewhere it is on 
   expect(linesOf(json).at(-1)).toMatchObject({ ok: true, answer: STORY, usage: { output_tokens: expect.any(Number) } });
 });
 
-atTerminal(`a secret in a reply is not seen while it comes either${needsTerminal}`, async () => {
+atTerminal(`a secret in a reply is not shown while it streams${needsTerminal}`, async () => {
   const { cwd } = await world();
   const secret = "correct-horse-battery-staple";
   const text = `The key is ${secret}, and that is all there is to say about it.`;
@@ -255,7 +255,7 @@ atTerminal(`a secret in a reply is not seen while it comes either${needsTerminal
   expect([code, output.includes("***REDACTED***"), output.includes("correct-horse")]).toEqual([0, true, false]);
 });
 
-test("what a task costs is told where the model has a price, and a limit on it holds", async () => {
+test("the cost of a task is shown if the model has a price, and a cost limit is enforced", async () => {
   const { cwd, make, path } = await world();
   const prices = { fake: { input_per_million: 10, output_per_million: 50 } };
   await make({ "config/autonous/config.json": JSON.stringify({ prices }) });

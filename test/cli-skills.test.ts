@@ -181,7 +181,7 @@ test("what a configuration would allow is in the summary, each rule, also when i
   expect(stdout).toMatch(/config\.json \+1 -1\n/);
 });
 
-test("the list tells trusted, waiting, shadowed and broken skills apart, and a name shows one in full", async () => {
+test("the list distinguishes trusted, waiting, shadowed and broken skills, and a name shows one in full", async () => {
   const { run, json } = await workspace({
     "config/autonous/skills/mine/SKILL.md": skillText("mine", "allowed-tools: Read, Bash(git:*)\n"),
     "work/.agents/skills/mine/SKILL.md": skillText("mine"),

@@ -22,7 +22,7 @@ function steady(text: string): string {
   return text.replaceAll(/apr_\w+|\d{4}-\d\d-\S+Z/g, "…");
 }
 
-test("a call's exit code says how it ended", async () => {
+test("a call's exit code tells how it ended", async () => {
   const { path, make } = await scratchFolder();
   await make({ "root/a.txt": "", "confirm/": "" });
   const cwd = join(path, "root");
@@ -85,7 +85,7 @@ async function untilRecorded(cwd: string, text: string): Promise<void> {
   }
 }
 
-test("Ctrl-C in the middle of a call stops it: exit 130, and that is on record", async () => {
+test("Ctrl-C during a call stops it: exit 130, and that is recorded", async () => {
   const { path: cwd } = await scratchFolder();
   const { child, ended } = start(["call", "ls", "--json"], { cwd, env: ENDLESS });
   await untilRecorded(cwd, "tool_call.started");
@@ -99,7 +99,7 @@ test("Ctrl-C in the middle of a call stops it: exit 130, and that is on record",
   expect(JSON.parse(records)).toMatchObject([{ tool: "ls", result: { ok: false, error_code: "Cancelled" } }]);
 });
 
-test("Ctrl-C ends what waits for more, whatever it waits for: exit 130", async () => {
+test("Ctrl-C ends a waiting command, whatever it waits for: exit 130", async () => {
   const { path: cwd, make } = await scratchFolder();
   await make({ "hang.json": '[{"fault":"hang"}]' });
   await autonous(["call", "ls"], { cwd });
@@ -159,7 +159,7 @@ const FIVE = {
   ],
 };
 
-test("a configuration with many mistakes: all are listed, exit 2, nothing is started or made", async () => {
+test("a configuration with many errors: all are listed, exit 2, nothing is started or created", async () => {
   const { path } = await scratchFolder();
   const env = { ...configure(join(path, "config"), FIVE.file), ...FIVE.env, XDG_STATE_HOME: join(path, "state") };
   const cwd = join(path, "work");
@@ -195,7 +195,7 @@ test("a configuration file that is not a JSON object is reported with line and c
   expect(readdirSync(cwd)).toEqual(["config"]);
 });
 
-test("where the state folder cannot be made nothing runs, and the error names it", async () => {
+test("if the state folder cannot be created nothing runs, and the error names it", async () => {
   const { path: cwd, make } = await scratchFolder();
   await make({ "a.txt": "", state: "a file in its place" });
   for (const words of [
@@ -214,7 +214,7 @@ test("where the state folder cannot be made nothing runs, and the error names it
   );
 });
 
-test("where the record cannot be made nothing runs, and the error names it", async () => {
+test("if the record cannot be created nothing runs, and the error names it", async () => {
   const { path, make } = await scratchFolder();
   await make({ "work/a.txt": "", "state/runs": "a file in its place", heads: "another one" });
   const cwd = join(path, "work");

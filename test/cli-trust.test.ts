@@ -45,14 +45,14 @@ test("a hostile workspace decides nothing, runs nothing, is not trusted, and is 
   }
   const script = await run("call", "run_script", '{"skill":"kit","relative_path":"scripts/a.sh"}');
   expect(script.stdout).toBe("");
-  expect(script.stderr).toMatch(/no person has trusted it[\s\S]*autonous policy trust/);
+  expect(script.stderr).toMatch(/the user has not trusted its current content[\s\S]*autonous policy trust/);
   const { settings } = (await json("doctor")) as { settings: { setting: string; value: string }[] };
   const inForce = Object.fromEntries(settings.map(({ setting, value }) => [setting, value]));
   expect(inForce).toMatchObject({ profile: "guarded", sandbox: "auto", state_dir: "none" });
   expect(existsSync(join(root, "ran"))).toBe(false);
 });
 
-test("a project's file narrows without trust, and the rule that decides is told with its file and line", async () => {
+test("a project's file narrows without trust, and the deciding rule is reported with file and line", async () => {
   const { run, root } = await workspace({
     [`work/${CONFIG}`]: '{ "rules": [\n  { "effect": "deny", "tool": "ls" } ] }',
   });
@@ -131,12 +131,15 @@ test("no command that an agent runs can trust anything, with the digest or witho
     }),
   );
 
-  expect(marked).toMatchObject({ code: 2, stderr: expect.stringMatching(/this is a command of an agent/) as string });
+  expect(marked).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Cannot trust the workspace from an agent's command/) as string,
+  });
   expect(inside.stderr).not.toContain("ApprovalRequired"); // it ran, and what it wrote is not there
   expect(existsSync(join(env["XDG_STATE_HOME"] ?? "", "autonous/trust"))).toBe(false);
 });
 
-test("the user's own configuration is closed to every tool, there or not, wherever it lies", async () => {
+test("the user's own configuration is off limits to every tool, existing or not, in any location", async () => {
   const { root, env: given } = await workspace({});
   const env = { ...given, XDG_CONFIG_HOME: join(root, "config") };
 
@@ -151,7 +154,7 @@ test("the user's own configuration is closed to every tool, there or not, wherev
   expect(existsSync(join(root, "config"))).toBe(false);
 });
 
-test("doctor tells which files were read, how they stand, and what does not count", async () => {
+test("doctor reports which files were read, their trust, and what has no effect", async () => {
   const { json, root, env } = await workspace({
     [`work/${CONFIG}`]: '{ "max_turns": 500, "sandbox": "required" }',
     "config/autonous/config.json": '{ "max_turns": 60 }',
@@ -201,7 +204,7 @@ test("the schema is printed", async () => {
   expect(JSON.parse((await run("policy", "schema")).stdout)).toEqual(await json("policy", "schema"));
 });
 
-test("one thing can be trusted and revoked alone, by its path or a skill's name; what is not there is an error", async () => {
+test("one item can be trusted and revoked alone, by its path or a skill's name; an unknown one is an error", async () => {
   const { run, json, root, env } = await workspace({
     [`work/${CONFIG}`]: '{ "rules": [{ "effect": "allow", "tool": "delete_file" }] }',
     ...KIT,
@@ -233,7 +236,7 @@ test("one thing can be trusted and revoked alone, by its path or a skill's name;
 
   const hash = /sha256 ([0-9a-f]{64})/.exec((await run("policy", "trust", "--details")).stdout)?.[1] ?? "";
   const mistaken = await run("policy", "trust", "--digest", hash);
-  expect([mistaken.code, mistaken.stderr]).toEqual([4, expect.stringMatching(/is the sha256 of .*and not the digest/)]);
+  expect([mistaken.code, mistaken.stderr]).toEqual([4, expect.stringMatching(/is the sha256 of .*, not the digest/)]);
 
   // What it says works when it is pasted, from wherever it was said, and does nothing silently.
   const elsewhere = { cwd: join(root, ".."), env };

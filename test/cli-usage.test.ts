@@ -31,7 +31,7 @@ test.each(COMMANDS.map((command) => [command.name, command] as const))(
 
 const GROUPS = new Set(COMMANDS.flatMap(({ name }) => name.split(" ").slice(0, -1)));
 
-test.each([...GROUPS])("%s --help says what its commands are about", async (group) => {
+test.each([...GROUPS])("%s --help describes its commands", async (group) => {
   const { path: cwd } = await scratchFolder();
   const { stdout } = await autonous([group, "--help"], { cwd });
   expect(stdout).toMatch(new RegExp(`^Usage: autonous ${group} \\[options\\] \\[command\\]\n\n[A-Z].{10}`));
@@ -116,7 +116,7 @@ test.each(WRONG.map((wrong) => [wrong.words.join(" "), wrong] as const))(
   },
 );
 
-test("a group by itself shows what it has on stderr, and is used wrongly", async () => {
+test("a group without a command lists its commands on stderr, as a usage error", async () => {
   const { path: cwd } = await scratchFolder();
   for (const { words, has } of [
     { words: [], has: "run, chat, sessions, call, tools, policy" },

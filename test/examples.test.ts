@@ -48,7 +48,7 @@ const EXAMPLES: Readonly<Record<string, Shown>> = {
   "governed-runtime.ts": { prints: ["true app.ts:1:listen(80); // TODO: read it", "false PathTraversalBlocked", "1 tool_call.started", "2 tool_call.completed", "3 tool_call.failed"] },
   "own-tool.ts":         { prints: ["staging release 7 is on staging", expect.stringMatching(/^prod CheckpointDenied: .*prod is frozen/), expect.stringMatching(/^moon InvalidArguments: /)] },
   "own-module.ts":       { prints: ["release 7 is on staging", expect.stringMatching(/^CheckpointDenied: .*prod is frozen/), expect.stringMatching(/^Hint: /)] },
-  "approvals.ts":        { prints: ["asked: delete_file delete scratch/old.txt", "scratch/old.txt deleted", "asked: delete_file delete README.md", expect.stringMatching(/^README\.md ApprovalDenied: .*only scratch\/ may go/)] },
+  "approvals.ts":        { prints: ["asked: delete_file delete scratch/old.txt", "scratch/old.txt deleted", "asked: delete_file delete README.md", expect.stringMatching(/^README\.md ApprovalDenied: .*only scratch\/ may be deleted/)] },
   "openai.ts":           { prints: ["It listens on 80."], env: ({ url }) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "sk-made-up-for-this" }) },
   "anthropic.ts":        { prints: ["It listens on 80."], env: ({ url }) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-made-up-for-this" }) },
   "ai-sdk.ts":           { prints: ["It listens on 80."], env: ({ url }) => ({ MODEL_BASE_URL: `${url}/compatible/v1`, MODEL_API_KEY: "sk-made-up-for-this" }) },

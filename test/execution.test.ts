@@ -142,7 +142,7 @@ const FLOODS = [
 for (const { what, cmd, bytes } of FLOODS) {
   const mode = hasSandbox ? MODES[0] : MODES[1];
 
-  test(`a command that prints ${what} takes no more memory than one that prints little`, async () => {
+  test(`a command that prints ${what} needs no more memory than one that prints little`, async () => {
     const { path: cwd } = await scratchFolder();
     const env = { ...settingsOf(mode), ...LITTLE_GARBAGE };
     const { child, lines, ended } = start(["call", "-"], { cwd, env });

@@ -140,7 +140,7 @@ const LOOKS: readonly (readonly [title: string, ...words: string[]])[] = [
 /** How looks end that do not find, or may not show, what they are asked for. */
 const CODES: Readonly<Record<string, number>> = { "a call that is asked for": 4, undo: 1 };
 
-test("opening a hostile repository and looking at all of it runs nothing of it", async () => {
+test("opening a hostile repository and reading all of it runs nothing of it", async () => {
   const { root, env, whatRan } = await hostileRepository();
 
   for (const [title, ...words] of LOOKS) {

@@ -64,7 +64,7 @@ async function checkAll(place: Place, store: Store, ids: readonly string[]): Pro
   expect(await verifyAudit(place.state_dir)).toMatchObject({ ok: true, problems: [] });
 }
 
-test("a worker that is killed ten times while tasks flow loses none of them and does none twice", async () => {
+test("a worker that is killed ten times under load loses no task and runs none twice", async () => {
   const place = scratchPlace();
   const service = await startService(place);
   const store = await openRecord(place);
@@ -87,7 +87,7 @@ test("a worker that is killed ten times while tasks flow loses none of them and 
   expect(resumed.length).toBeGreaterThan(0);
 });
 
-test("a service that is killed leaves no worker behind, and the next one answers everything that was taken in", async () => {
+test("a service that is killed leaves no worker behind, and the next one answers every accepted message", async () => {
   const place = scratchPlace();
   const random = seeded(7);
   const ids: string[] = [];
@@ -127,7 +127,7 @@ test("a client that follows a task sees it resume after its worker was killed", 
   expect(types.filter((type) => type === "tool_call.completed")).toHaveLength(1);
 });
 
-test("a worker that sleeps while its supervisor is killed is ended by the next one, and has no say any more", async () => {
+test("a worker that sleeps while its supervisor is killed is killed by the next one, and its writes are rejected", async () => {
   const place = scratchPlace();
   const environment = { AUTONOUS_MODEL: writeScript(place, [{ delay_ms: 200, reply: { final_answer: "a.txt" } }]) };
   const service = await startService(place, { environment });

@@ -211,7 +211,7 @@ async function inPairs(numbers: readonly number[], work: (number: number) => Pro
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
 
 for (const when of ["right after", "just before"] as const) {
-  test(`a task is done once and rightly when its worker is killed ${when} any entry of the record`, async () => {
+  test(`a task completes once and correctly when its worker is killed ${when} any entry of the record`, async () => {
     const outcomes: string[] = [];
     await inPairs(upTo(ENTRIES), async (entry) => {
       const prepared = await prepare();
@@ -249,7 +249,7 @@ test("nothing is recorded beyond the entries at which a worker is killed", async
   expect(found.again).toEqual(["two"]);
 });
 
-test("a task that loses four workers is done all the same", async () => {
+test("a task that loses four workers still completes", async () => {
   const prepared = await prepare();
   for (const entry of [3, 5, 4, 6]) await die(prepared, { when: "just before", entry });
   const found = await finish(prepared);
@@ -258,7 +258,7 @@ test("a task that loses four workers is done all the same", async () => {
   checkTree(found.events);
 });
 
-test("a task that loses five workers is given up, with one reply that says so", async () => {
+test("a task that loses five workers is dead-lettered, with one reply that says so", async () => {
   const prepared = await prepare();
   for (let i = 0; i < 5; i++) await die(prepared, { when: "right after", entry: 2 });
   const { state, replies, reply, once } = await finish(prepared);

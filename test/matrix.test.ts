@@ -40,7 +40,7 @@ async function openApi(): Promise<{ telegram: FakeTelegram; environment: Record<
   return { telegram, environment };
 }
 
-test("the matrix runs by any Bot API with a token, tool by tool, and takes none of the bot's updates", async () => {
+test("the matrix runs with any Bot API and token, tool by tool, and takes none of the bot's updates", async () => {
   const { telegram, environment } = await openApi();
   const tools = ["background_list", "delete_file", "receive_file"].flatMap((tool) => ["--tool", tool]);
   const { code, stdout, stderr } = await matrix(tools, environment);
@@ -57,7 +57,7 @@ test("the matrix runs by any Bot API with a token, tool by tool, and takes none 
   expect(telegram.unconfirmed).toBe(1);
 });
 
-test("by hand, a person is told what to send, and the bot gets it from the API", async () => {
+test("in manual mode the user is told what to send, and the bot gets it from the API", async () => {
   const { telegram, environment } = await openApi();
   const person = (printed: string): void => {
     const [, asked] = /Send to the bot:\n(.+)\n/.exec(printed) ?? [];
@@ -69,7 +69,7 @@ test("by hand, a person is told what to send, and the bot gets it from the API",
   expect(telegram.calls.map(({ method }) => method)).toContain("getUpdates");
 });
 
-test("a Bot API that does not take what is sent fails the cases, and says what it refused", async () => {
+test("a Bot API that rejects messages fails the cases, and the reasons are printed", async () => {
   const { telegram, environment } = await openApi();
   telegram.fault({ kind: "blocked", method: "sendMessage", times: "always" });
   const { code, stdout } = await matrix(["--tool", "background_list", "--seconds", "5"], environment);
@@ -80,7 +80,7 @@ test("a Bot API that does not take what is sent fails the cases, and says what i
   expect(stdout).not.toContain(telegram.token);
 });
 
-test("what it cannot run with is told at once, without the token", async () => {
+test("an invalid setup is reported at once, without the token", async () => {
   const { telegram, environment } = await openApi();
   const wrong = `${telegram.token.slice(0, -3)}xyz`;
   // oxfmt-ignore
@@ -90,8 +90,8 @@ test("what it cannot run with is told at once, without the token", async () => {
     { words: ["--chat", "Ada"],      more: {},                                            says: /--chat to a user id/ },
     { words: [],                     more: { AUTONOUS_TELEGRAM_ALLOWED_USERS: "" },       says: /AUTONOUS_TELEGRAM_ALLOWED_USERS/ },
     { words: [],                     more: { AUTONOUS_TELEGRAM_TOKEN: "" },               says: /AUTONOUS_TELEGRAM_TOKEN is not/ },
-    { words: [],                     more: { AUTONOUS_TELEGRAM_API_ROOT: "http://127.0.0.1:9" }, says: /cannot be asked/ },
-    { words: ["--tool", "lss"],      more: {},                                            says: /No case for lss; there are cases for ls, find/ },
+    { words: [],                     more: { AUTONOUS_TELEGRAM_API_ROOT: "http://127.0.0.1:9" }, says: /cannot be reached/ },
+    { words: ["--tool", "lss"],      more: {},                                            says: /No case for lss; available: ls, find/ },
     { words: ["--seconds", "soon"],  more: {},                                            says: /--seconds "soon"/ },
     { words: ["--sing"],             more: {},                                            says: /--sing/ },
   ];

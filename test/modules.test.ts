@@ -36,7 +36,7 @@ async function trustAll({ run, json }: Workspace): Promise<void> {
   expect(await run("policy", "trust", "--digest", digest)).toMatchObject({ code: 0 });
 }
 
-test("a module counts once a person has trusted it, as it was then; what it imports is bound with it", async () => {
+test("a module is loaded once the user has trusted its content; what it imports is bound with it", async () => {
   const made = await withModule();
   const { run, json, make, root } = made;
   const refused = await run(...GREET);
@@ -93,7 +93,7 @@ test("no agent changes a module without approval, under any profile, trusted or 
   expect((await run("policy", "explain", "write", '{"path":"src/x.ts","content":"x"}')).stdout).toMatch(/^ALLOW/);
 });
 
-test("a module that a project names waits for the trust of its configuration, and for its own", async () => {
+test("a project's module needs trust of the configuration and of its own", async () => {
   const made = await workspace({
     "work/.agent/config.json": JSON.stringify({ modules: ["tools/mine.ts"] }),
     "work/tools/mine.ts": MINE,

@@ -188,7 +188,7 @@ test("a command that would install packages beside the program says what to do",
   expect(existsSync(join(path, "node_modules/own"))).toBe(false);
 });
 
-test("what is published holds the built code and nothing else", async () => {
+test("the published packages contain the built code and nothing else", async () => {
   const { path } = await installed();
   for (const name of ["@autonous/runtime", "autonous"]) {
     const files = readdirSync(join(path, "node_modules", name), { recursive: true, encoding: "utf8" });

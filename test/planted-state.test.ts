@@ -95,7 +95,7 @@ const DOORS: readonly (readonly string[])[] = [
 ];
 
 for (const shape of ["folder", "link"] as const) {
-  test(`no command believes the state that a clone brings (${shape}), nor changes anything by it`, async () => {
+  test(`no command trusts the state that a clone brings (${shape}), nor changes anything because of it`, async () => {
     const { root, env, treeOf: tree, home } = await clone(shape);
     const [before, outside] = [tree("clone"), tree("home")];
     for (const words of DOORS) {
@@ -108,7 +108,7 @@ for (const shape of ["folder", "link"] as const) {
     expect(existsSync(join(home, ".gitconfig"))).toBe(false);
   }, 240_000);
 
-  test(`where the clone's folder (${shape}) is named as the state folder, every command refuses with words`, async () => {
+  test(`where the clone's folder (${shape}) is named as the state folder, every command refuses with a message`, async () => {
     const { root, env, treeOf: tree, path } = await clone(shape);
     const [before, outside] = [tree("clone"), tree("home")];
     for (const words of [...DOORS, ["serve", "--root", "."], ["restore", "../backup"]]) {
@@ -154,7 +154,7 @@ test("compiled code is kept in the user's state directory, and not at all where 
   expect(await list("bare", "bare")).toEqual([]);
 });
 
-test("a granted approval that a repository brings allows nothing, made for the very place where it is cloned", async () => {
+test("a granted approval that a repository brings allows nothing, even if made for the path where it is cloned", async () => {
   const { path, make } = await scratchFolder();
   const [root, origin] = [join(path, "clone"), join(path, "origin")];
   const env = {
@@ -220,7 +220,7 @@ function readOnlyHome(path: string): string {
   return join(path, "locked");
 }
 
-test("where the home cannot be written every command says so in words, and a folder of one's own helps as far as it can", async () => {
+test("if the home is not writable every command reports it, and a configured state folder helps as far as possible", async () => {
   const { path, make } = await scratchFolder();
   await make({ "work/a.txt": "a" });
   const cwd = join(path, "work");

@@ -14,7 +14,7 @@ interface Row {
 }
 
 test.skipIf(!hasSandbox)(
-  `the corpus of commands is judged on the command line as its rows expect${needs}`,
+  `the corpus of commands is decided on the command line as its rows expect${needs}`,
   async () => {
     const { path: cwd } = await scratchFolder();
     const text = readFileSync(join(import.meta.dirname, "corpora/commands.jsonl"), "utf8");

@@ -44,7 +44,7 @@ async function monorepo() {
   return { ...made, env, cwd, run: (words: readonly string[], input = "") => autonous(words, { cwd, env, input }) };
 }
 
-test("run and chat give a model the notes down to the current folder, and show what was read and skipped", async () => {
+test("run and chat send the notes down to the current folder, and show which were read and skipped", async () => {
   const { run } = await monorepo();
   const model = await answering("Done.", "Hi.");
 

@@ -8,13 +8,13 @@ const PAGES = ["SECURITY.md", "docs/policy.md", "docs/promises.md"] as const;
 describe.each(PAGES)("%s", (page) => {
   const named = namedTests(readPage(page));
 
-  test("names tests that are there", () => {
+  test("names existing tests", () => {
     expect(named.length).toBeGreaterThan(10);
     expect(missingTests(named)).toEqual([]);
   });
 });
 
-test("every promise of SECURITY.md and of docs/promises.md has its test beside it", () => {
+test("every promise of SECURITY.md and of docs/promises.md names its test", () => {
   const [promised = ""] = readPage("SECURITY.md").split("## Limits");
   const rows = [...rowsOf(promised), ...rowsOf(readPage("docs/promises.md"))];
   expect(rows.length).toBeGreaterThan(30);

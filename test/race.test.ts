@@ -19,8 +19,8 @@ test("links that are flipped while calls run never show the outside", { timeout:
 });
 
 const RACES = [
-  { title: "folders that a command moves while others start open nothing to them", apart: false },
-  { title: "folders that a command of another process moves while others start open nothing to them", apart: true },
+  { title: "folders that a command moves while others start expose nothing to them", apart: false },
+  { title: "folders that a command of another process moves while others start expose nothing to them", apart: true },
 ];
 
 for (const { title, apart } of RACES) {

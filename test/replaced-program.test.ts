@@ -12,7 +12,7 @@ const COPIES = [
 ] as const;
 
 for (const { title, copy, program, code } of COPIES) {
-  test(`a service of ${title} that was replaced says so, without a path of the installation`, async () => {
+  test(`a service of ${title} that was replaced reports it, without a path of the installation`, async () => {
     const place = scratchPlace();
     const installation = join(place.path, "installation");
     copy(installation);

@@ -110,7 +110,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(await read("root/secrets/key")).toBe("CANARY-1\n");
   });
 
-  test("a folder that holds a closed one cannot be moved away with it", async () => {
+  test("a folder that contains a closed one cannot be moved away with it", async () => {
     const { call, read } = await place([{ effect: "deny", path: "conf/deep/**" }]);
     await call("bash", { cmd: 'd=co; eval "mv ${d}nf other"; true' });
     await call("bash", { cmd: 'python3 -c \'import os; os.rename("con" + "f", "oth" + "er")\'; true' });
@@ -154,7 +154,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(readFileSync(join(path, "root/conf/deep/token"), "utf8")).toBe("CANARY-2\n");
   });
 
-  test("a background command that finds what a rule hides is stopped, and that is told", async () => {
+  test("a background command that finds what a rule hides is stopped, and the result says so", async () => {
     const { call, path, make } = await place([{ effect: "deny", path: "vault/**" }]);
     const started = await call("bash", {
       cmd: "touch begun; while :; do sleep 0.05; done",
@@ -175,7 +175,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(JSON.stringify(next)).not.toMatch(/CANARY/);
   });
 
-  test("a command that makes what a rule denies is stopped, and that is told", async () => {
+  test("a command that creates what a rule denies is stopped, and the result says so", async () => {
     const { call, make } = await place([{ effect: "deny", path: "vault/**" }]);
     await make({ "root/make.sh": 'd=$(printf va)ult; mkdir "$d"; touch "$d/x"; while :; do sleep 0.05; done\n' });
     const { ok, error } = await call("bash", { cmd: "bash make.sh" });
@@ -195,7 +195,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(readFileSync(join(path, "root/src/a.txt"), "utf8")).toBe("new\n");
   });
 
-  test("what a rule asks for is closed until a person says yes", async () => {
+  test("a path whose rule confirms is closed until the user approves", async () => {
     const rules: Rules = [{ effect: "confirm", path: "secrets/**" }];
     const unapproved = await place(rules);
     expect((await unapproved.call("bash", { cmd: "bash run.sh" })).payload?.stdout).not.toMatch(/CANARY/);
@@ -204,7 +204,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect((await asked.call("bash", { cmd: "cat secrets/key" })).payload?.stdout).toBe("CANARY-1\n");
   });
 
-  test("what a closer rule allows stays open", async () => {
+  test("a path that a more specific rule allows stays open", async () => {
     const { call } = await place([DENY, { effect: "allow", path: "secrets/open/**" }]);
     const { payload } = await call("bash", { cmd: "find . -type f -exec cat {} + 2>/dev/null; true" });
     expect(payload?.stdout).toMatch(/NOTE/);
@@ -219,7 +219,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(payload?.stdout).not.toMatch(/CANARY-[12]/);
   });
 
-  test("programs that are not known cannot write where no command may, nor change the repository", async () => {
+  test("unknown programs cannot write where no command may, nor change the repository", async () => {
     const writing = await place([{ effect: "deny", permission: "fs.write" }]);
     await writing.call("bash", {
       cmd: "python3 -c 'open(\"new\", \"w\")' || node -e 'fs.writeFileSync(`new`, ``)'; true",
@@ -237,7 +237,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
   });
 });
 
-test("without a sandbox a command that could read there unseen is asked for", async () => {
+test("without a sandbox a command that could read there unseen needs approval", async () => {
   const { call } = await place([DENY], { sandbox: "off", profile: "autonomous" });
   const { error } = await call("bash", { cmd: "bash run.sh" });
   expect(error?.code).toBe("ApprovalRequired");
@@ -245,7 +245,7 @@ test("without a sandbox a command that could read there unseen is asked for", as
   expect((await call("bash", { cmd: "cat src/a.txt" })).payload?.stdout).toBe("plain\n");
 });
 
-test("a rule that never has an effect stops the start, with words", async () => {
+test("a rule that never has an effect stops the start with a message", async () => {
   await expect(place([{ effect: "deny", tool: "ls", permission: "git.write" }])).rejects.toThrow(
     /config\.rules\.0: "ls" never needs "git\.write", so the rule has no effect/,
   );

@@ -54,7 +54,7 @@ const ATTACKS: readonly Attack[] = [
   { how: "a state folder in the workspace", script: "ls .agent; cat .agent/*; echo x > .agent/x; mv .agent away; true", absent: ["root/away", "root/.agent/x"] },
 ];
 
-describe.skipIf(!hasSandbox)(`attacks that get nowhere${needs}`, () => {
+describe.skipIf(!hasSandbox)(`attacks that fail${needs}`, () => {
   test.each(ATTACKS)("$how", async ({ files = {}, script, next, fixed = [], absent = [] }) => {
     const { call, make, path, read } = await scratch();
     const text = script.replaceAll("{at}", path);
@@ -69,7 +69,7 @@ describe.skipIf(!hasSandbox)(`attacks that get nowhere${needs}`, () => {
   });
 });
 
-test("tools ask before they write where a link at a place that runs later leads", async () => {
+test("writing to the target of a link at a path that runs later needs approval", async () => {
   const { call, make, read } = await scratch();
   await make({ "root/conf/editor/tasks.json": FIXED, "root/.vscode": "-> conf/editor", "root/conf/other": FIXED });
 

@@ -32,7 +32,7 @@ async function json<T>(response: Promise<Response>): Promise<T> {
 
 const post = { method: "POST" } as const;
 
-test("a running task is cancelled by another process, and the tasks behind it go on", async () => {
+test("a running task is cancelled by another process, and the tasks behind it continue", async () => {
   const place = scratchPlace();
   const model = writeScript(place, [{ fault: "hang" }, { reply: { final_answer: "done" } }]);
   const service = await startService(place, { environment: { AUTONOUS_MODEL: model } });
@@ -44,7 +44,7 @@ test("a running task is cancelled by another process, and the tasks behind it go
   expect(stopping).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: expect.stringContaining("is stopped as soon as") as string,
+    stderr: expect.stringContaining("is being stopped; this takes about a second") as string,
   });
   await until(async () => (await stateOf(service, task_id)) === "cancelled", "the task to be stopped");
   const { stdout } = await tasks(place, "show", task_id);
@@ -61,7 +61,7 @@ test("a running task is cancelled by another process, and the tasks behind it go
   expect((await service.stop()).code).toBe(0);
 });
 
-test("dead letters are listed, looked at, retried and dropped, while the service runs and while it does not", async () => {
+test("dead letters are listed, shown, retried and dropped, with the service running or stopped", async () => {
   const place = scratchPlace();
   const model = writeScript(place, [{ fault: "error", message: "the model is down" }]);
   const environment = { AUTONOUS_MODEL: model, TASK_MAX_ATTEMPTS: "1" };
@@ -97,7 +97,7 @@ test("dead letters are listed, looked at, retried and dropped, while the service
   expect((await service.stop()).code).toBe(0);
 
   const retried = await tasks(place, "retry", second, third);
-  expect(retried).toMatchObject({ code: 0, stderr: expect.stringContaining("No service runs here") as string });
+  expect(retried).toMatchObject({ code: 0, stderr: expect.stringContaining("No service is running here") as string });
   const well = await startService(place, {
     environment: {
       AUTONOUS_MODEL: writeScript(
@@ -111,7 +111,7 @@ test("dead letters are listed, looked at, retried and dropped, while the service
   expect((await well.stop()).code).toBe(0);
 });
 
-test("what comes of a wrong use of tasks is told, with its exit code", async () => {
+test("usage errors of tasks are reported, with their exit code", async () => {
   const place = scratchPlace();
   expect(await tasks(place, "retry", "task_0")).toMatchObject({
     code: 2,
@@ -141,7 +141,7 @@ async function metricsOf(service: Served): Promise<ReadonlyMap<string, number>> 
   return readMetrics(await (await service.request("/metrics")).text());
 }
 
-test("metrics cover the queue, calls, decisions, the model, the outbox and the worker; health covers what is alive", async () => {
+test("metrics cover the queue, calls, decisions, the model, the outbox and the worker; health covers worker and store", async () => {
   const place = scratchPlace();
   const service = await startService(place);
   await service.ask({ text: "/ls ." });
@@ -240,7 +240,7 @@ test("the store keeps a call's arguments, times, status and text, whether it ran
   ]);
 });
 
-test("a task that a person retries after a restart counts as a retry, and as no new message", async () => {
+test("a task that a user retries after a restart counts as a retry, not as a new message", async () => {
   const place = scratchPlace();
   const model = { AUTONOUS_MODEL: writeScript(place, []), TASK_MAX_ATTEMPTS: "1" };
   const first = await startService(place, { environment: model });

@@ -21,7 +21,7 @@ import {
   writeScript,
 } from "./support/service.ts";
 
-test.concurrent("serve with no root says how to give one, and makes nothing", async ({ onTestFinished }) => {
+test.concurrent("serve without a root says how to set one, and creates nothing", async ({ onTestFinished }) => {
   const place = scratchPlace(onTestFinished);
   const program = startProgram(place, [PROGRAM, "serve"], { cwd: place.path });
   expect((await program.ended).code).toBe(2);
@@ -51,7 +51,7 @@ test.concurrent("a configuration with mistakes stops the start with all of them 
   expect(readdirSync(place.path)).toEqual(["root"]);
 });
 
-test.concurrent("a port that is taken is told, with what to do", async ({ onTestFinished }) => {
+test.concurrent("a port in use is reported, with what to do", async ({ onTestFinished }) => {
   const taken = createServer();
   onTestFinished(() => void taken.close());
   taken.listen(0, "127.0.0.1");
@@ -193,7 +193,7 @@ test.concurrent("the service goes on when its stderr is no longer read", async (
   }
 });
 
-test.concurrent("a root that goes away while it is served fails the task in words, and costs no worker", async ({
+test.concurrent("a root that disappears fails the task with a message, and the worker continues", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -227,7 +227,7 @@ test.concurrent("the token is kept for this user alone, and from start to start;
   expect(third.token).not.toBe(first.token);
 });
 
-test.concurrent("the token is in its file and nowhere else: no output, log, record, answer, argument or environment", async ({
+test.concurrent("the token is in its file and nowhere else: no output, log, record, response, argument or environment", async ({
   onTestFinished,
 }) => {
   const place = { ...scratchPlace(onTestFinished) };
@@ -268,7 +268,7 @@ function* filesIn(folder: string): Iterable<string> {
     if (entry.isFile()) yield join(entry.parentPath, entry.name);
 }
 
-test.concurrent("a secret in a task, in the environment or in the name of a file is nowhere in what is kept or answered", async ({
+test.concurrent("a secret in a task, in the environment or in a file name is in nothing that is stored or returned", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);

@@ -67,7 +67,7 @@ test.concurrent("a task that is not done when the time to drain is over goes on 
   expect(await taskOf(again, task_id)).toMatchObject({ state: "done", crashes: 0 });
 });
 
-test.concurrent("SIGHUP lets the worker finish and starts another, which reads the configuration again", async ({
+test.concurrent("SIGHUP drains the worker and starts another, which reads the configuration again", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -243,7 +243,7 @@ test.concurrent("serve tells all that keeps it from starting at once", async ({ 
   const program = startProgram(other, serveWords(other), { environment });
   expect((await program.ended).code).toBe(1);
   expect(program.stderr()).toMatch(
-    /^Cannot serve:\n {2}model: .*\/not\/there.*\n {2}port: 127\.0\.0\.1:\d+: another program/,
+    /^Cannot serve:\n {2}model: .*\/not\/there.*\n {2}port: 127\.0\.0\.1:\d+: in use by another program/,
   );
   // Checking the configuration of a running service is not a problem.
   const check = startProgram(place, serveWords(place, "--check"), { environment: { AUTONOUS_HTTP_PORT: port } });

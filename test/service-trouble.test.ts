@@ -93,7 +93,7 @@ test.concurrent("a full disk is reported at growing intervals; accepted tasks ar
   }
   expect(answer.status).toBe(503);
   expect(answer.text).toMatch(/Cannot queue a message: .*autonous.db/);
-  await until(() => service.stderr().includes("starts in 800 ms"), "the waits to grow");
+  await until(() => service.stderr().includes("restarting in 800 ms"), "the waits to grow");
   const lines = service.stderr().split("\n");
   expect(
     lines.filter((line) => /Cannot .*autonous.db.*(cannot be reached|no space left)/.test(line)).length,
@@ -110,7 +110,7 @@ test.concurrent("a full disk is reported at growing intervals; accepted tasks ar
   expect(await verifyAudit(place.state_dir)).toMatchObject({ ok: true, problems: [] });
 });
 
-test.concurrent("a database that is none stops the start in words, and is left as it is", async ({
+test.concurrent("an invalid database stops the start with a message, and is left unchanged", async ({
   onTestFinished,
 }) => {
   const place = await servedPlace(onTestFinished);
@@ -133,7 +133,7 @@ test.concurrent("a database that is damaged under the service is reported at gro
   for (const suffix of ["", "-wal"]) writeFileSync(place.database + suffix, "this is not a database. ".repeat(10_000));
   rmSync(`${place.database}-shm`);
   process.kill(await workerOf(service), "SIGKILL");
-  await until(() => service.stderr().includes("starts in 400 ms"), "the waits to grow");
+  await until(() => service.stderr().includes("restarting in 400 ms"), "the waits to grow");
   expect(service.stderr()).toMatch(/autonous.db" is damaged or not a database/);
   expect(service.stderr().split("\n").length).toBeLessThan(30);
   expect((await service.stop()).signal).toBeNull();

@@ -30,7 +30,7 @@ afterAll(async () => {
   for (const close of closers.reverse()) await close();
   expect(code).toBe(0);
   // One line, about stopping: nothing that was sent here made the service say anything.
-  expect(service.stderr().trim().split("\n")).toEqual([expect.stringContaining("Stopping")]);
+  expect(service.stderr().trim().split("\n")).toEqual([expect.stringContaining("Shutting down")]);
   expect(service.stdout().trim().split("\n")).toHaveLength(1);
 });
 
@@ -264,7 +264,7 @@ const BAD_BODIES: readonly { title: string; body: string | Uint8Array<ArrayBuffe
   { title: "a body over the limit",       body: `{"text":"${"x".repeat(1_100_000)}"}`,     status: 413, says: /1048576 bytes/ },
 ];
 
-test.each(BAD_BODIES)("a task with $title is refused, and nothing is taken in", async ({ body, status, says }) => {
+test.each(BAD_BODIES)("a task with $title is rejected, and no task is created", async ({ body, status, says }) => {
   const before = (await listTasks()).tasks[0]?.task_id;
   const response = await service.request("/api/tasks", { method: "POST", body });
   expect(response.status).toBe(status);
@@ -468,7 +468,7 @@ function connectionsTo(url: string): number {
     .filter(([, own, , state]) => own?.endsWith(local) && state === ESTABLISHED).length;
 }
 
-test("readers that go away in the middle leave nothing behind", async () => {
+test("readers that disconnect leave nothing behind", async () => {
   const slow = scratchPlace();
   const model = writeScript(slow, [{ fault: "hang" }]);
   const hanging = await startService(slow, { environment: { AUTONOUS_MODEL: model } });

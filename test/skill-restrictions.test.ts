@@ -41,7 +41,7 @@ function messagesOf(text: string): readonly string[] {
   return failed.map(({ payload = {} }) => (payload["error"] as { readonly message: string }).message);
 }
 
-test("a run that has read a skill is restricted and says so, also after kill -9; policy explain and replay agree", async () => {
+test("a run that has read a skill is restricted and reports it, also after kill -9; policy explain and replay agree", async () => {
   const { root, env, script, run } = await withSkill();
   const read = calls(write("before.txt"), readSkill, write("after.txt"));
   const model = await script([read, { fault: "hang" }]);
@@ -114,7 +114,7 @@ test("a task's skill restricts it over HTTP; by Telegram the chat is told", asyn
   expect(restricted.events.map(({ type }) => type)).toContain("skill.activated");
   expect((await service.ask({ text: "/ls .", chat: "one" })).reply?.text).toBe("a.txt");
   expect((await service.ask({ text: "/ls .", skill: "nope" })).reply?.text).toMatch(
-    /NotFound: .*there is no such skill/,
+    /NotFound: .*no skill has this name/,
   );
   const bad = await service.request("/api/tasks", { method: "POST", body: '{"text":"x","skill":"../x"}' });
   expect(bad.status).toBe(400);

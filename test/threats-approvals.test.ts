@@ -60,7 +60,7 @@ function relink(path: string, target: string): void {
   symlinkSync(target, path);
 }
 
-describe("what was approved is swapped before it runs", () => {
+describe("the approved content is swapped before it runs", () => {
   const write = { path: "link/a.txt", content: "new" };
   const tree = { "root/one/a.txt": "1", "root/two/a.txt": "2", "outside/a.txt": "3", "root/link": "-> one" };
   interface Swap {
@@ -159,7 +159,7 @@ describe("what was approved is swapped before it runs", () => {
   });
 });
 
-describe("a yes is used for something else", () => {
+describe("an approval is used for something else", () => {
   const DELETE = ["call", "delete_file", '{"path":"a.txt"}'] as const;
 
   test.skipIf(!hasTerminal)(`again: it counts once${needsTerminal}`, async () => {
@@ -385,7 +385,7 @@ describe("what comes with the workspace acts before anybody trusts it", () => {
   });
 });
 
-describe("what is shown is not what runs", () => {
+describe("the shown call differs from the call that runs", () => {
   // oxfmt-ignore
   const HIDDEN = [
     { title: "escape sequences of a terminal",    text: "\u001b[2J\u001b[1;1HAllowed" },
@@ -400,7 +400,7 @@ describe("what is shown is not what runs", () => {
     { title: "a filler that shows nothing",       text: "ls\u3164x" },
   ] as const;
   for (const { title, text } of HIDDEN) {
-    test(`${title}: written out wherever a person is asked`, async () => {
+    test(`${title}: escaped in every approval request`, async () => {
       const { run, json, root, env } = await workspace({
         [OWN_CONFIG]: '{ "rules": [{ "effect": "confirm", "tool": "*" }] }',
       });
@@ -433,7 +433,7 @@ describe("what is shown is not what runs", () => {
   }
 });
 
-describe("an answer that does not come from a person", () => {
+describe("an answer that does not come from a user", () => {
   async function waiting(service: Served): Promise<ApprovalRequest> {
     let found: Approval | undefined;
     await until(async () => {
@@ -445,7 +445,7 @@ describe("an answer that does not come from a person", () => {
     return found.request;
   }
 
-  test("a page in the person's browser: no request of its gets in, and looking changes nothing", async () => {
+  test("a page in the user's browser: no request of it is accepted, and reading changes nothing", async () => {
     const place = scratchPlace();
     const service = await startService(place);
     await service.post({ text: "/delete_file a.txt", chat: "one" });
@@ -489,7 +489,7 @@ describe("an answer that does not come from a person", () => {
     expect((await service.stop()).code).toBe(0);
   });
 
-  test("a command of the agent itself: it finds neither the token nor the way to ask", async () => {
+  test("a command of the agent itself: it reaches neither the token nor the API", async () => {
     const place = scratchPlace();
     // Commands are not even asked about: what is left is the sandbox.
     const config = join(place.path, "config");

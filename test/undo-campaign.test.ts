@@ -6,7 +6,7 @@ const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
 const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
 
 test.skipIf(!hasSandbox)(
-  `what generated commands change is undone byte for byte and mode for mode${needs}`,
+  `changes of generated commands are undone byte for byte and mode for mode${needs}`,
   { timeout: 300_000 },
   async () => {
     const { different, changed, restored, stated } = await runUndoCampaign({ operations: 40, seed: 3 });

@@ -1,4 +1,4 @@
-/** Tools and handlers of your own, for the command line and the service. Name this file in "modules" of your configuration. */
+/** Your own tools and handlers, for the command line and the service. List this file under "modules" in your configuration. */
 import { defineTool } from "autonous";
 import type { OnCheckpoint, OnReverseThinking } from "autonous";
 import { z } from "zod";
@@ -7,7 +7,7 @@ export const tools = [
   defineTool({
     name: "release",
     version: "1.0.0",
-    description: "Release what is in the workspace",
+    description: "Release the workspace",
     args: z.strictObject({ env: z.enum(["staging", "prod"]) }),
     returns: z.strictObject({ env: z.string(), release: z.int() }),
     required_permissions: [],
@@ -24,7 +24,7 @@ export const tools = [
   }),
 ];
 
-/** Lets calls run of tools that declare `requires_checkpoint`. */
+/** Decides on calls of tools that declare `requires_checkpoint`. */
 export const onCheckpoint: OnCheckpoint = ({ args }) =>
   args["env"] === "staging" ? { answer: "grant", by: "release desk" } : { answer: "deny", reason: "prod is frozen" };
 

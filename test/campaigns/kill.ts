@@ -7,16 +7,16 @@ import { KILLS } from "./kill/kills.ts";
 
 const HELP = `Usage: npm run campaign:kill -- [options]
 
-Runs the built service in scratch folders, has tasks done over many chats (reads, writes, commands, approvals, some
-stopped or tried again by people) and kills its processes. In the end every accepted task has to be answered, in order,
-with no call executed twice, and nothing left behind. Ends with 1 when a promise was not kept; the folder is kept then.
+Runs the built service in scratch folders, submits tasks in many chats (reads, writes, commands, approvals, some
+stopped or retried by users) and kills its processes. At the end every accepted task must be answered, in order,
+with no call executed twice and nothing left behind. Exit code 1 if a check fails; the folder is then kept.
 
-  --cycles <n>        tasks, a kill at a random instant, going on: how often (100)
-  --seed <n>          of what is left to chance (1)
-  --part <name>       random: only those cycles; boundaries: only a kill after every event of a task; or all (all)
-  --side-by-side <n>  how many services at a time (2)
-  --program <file>    the built autonous.js to run, instead of a build of this tree
-  --json              figures and failures as one line of JSON
+  --cycles <n>        cycles of tasks, a kill at a random instant, and recovery (default 100)
+  --seed <n>          random seed (default 1)
+  --part <name>       random: only random kills; boundaries: only a kill after every event of a task; all (default all)
+  --side-by-side <n>  services in parallel (default 2)
+  --program <file>    run this built autonous.js instead of a build of this tree
+  --json              print figures and failures as one line of JSON
   --help
 
 Kills:
@@ -44,7 +44,7 @@ const PARTS: Readonly<Record<string, readonly Part[]>> = {
 function readNumber(name: string, text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)
-    throw new Error(`Cannot use --${name} "${text}": it takes a number from 1 on`);
+    throw new Error(`Cannot use --${name} "${text}": expected a number of at least 1`);
   return value;
 }
 
@@ -56,7 +56,7 @@ async function main(): Promise<number> {
   }
   const parts = PARTS[values.part];
   if (parts === undefined)
-    throw new Error(`Cannot use --part "${values.part}": it is one of ${Object.keys(PARTS).join(", ")}`);
+    throw new Error(`Cannot use --part "${values.part}": expected one of ${Object.keys(PARTS).join(", ")}`);
   const cycles = readNumber("cycles", values.cycles);
   const seed = readNumber("seed", values.seed);
   const side_by_side = readNumber("side-by-side", values["side-by-side"]);
@@ -78,8 +78,8 @@ function textOf({ figures, failures }: CampaignResult): string {
     "",
     `FAILED: ${part}, seed ${seed}, in or after cycle ${cycle + 1}`,
     ...problems.map((problem) => `  ${problem}`),
-    `  kept in  ${folder}`,
-    `  again by ${again}`,
+    `  folder  ${folder}`,
+    `  repeat  ${again}`,
   ]);
   return `${[...lines, ...failed].join("\n")}\n`;
 }

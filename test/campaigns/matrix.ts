@@ -14,19 +14,19 @@ import type { MatrixWorld, SaidMessage } from "./matrix/stage.ts";
 
 const HELP = `Usage: npm run matrix -- [options]
 
-Tries every tool by messages in a Telegram chat, with its good and bad cases: what the bot says, what is on record, which
-files changed. Runs a service of its own in a scratch folder. Ends with "N passed, N failed"; exit code 1 if any failed.
+Tests every tool through messages in a Telegram chat, good and bad cases: the bot's messages, the record, the changed
+files. Runs its own service in a scratch folder. Ends with "N passed, N failed"; exit code 1 if any case failed.
 
 Without a token it uses the emulator of this repository. With AUTONOUS_TELEGRAM_TOKEN it uses the Bot API at
-AUTONOUS_TELEGRAM_API_ROOT (https://api.telegram.org): all that the bot says goes there, to the chat of the first user of
-AUTONOUS_TELEGRAM_ALLOWED_USERS, who has to have sent /start to the bot once. A bot cannot play a person: messages and
-presses are handed to the service as if they had come from that user, and the API is not asked for updates, so that a
-service that runs with the same token loses none. With --by-hand a person sends them, within two minutes each.
+AUTONOUS_TELEGRAM_API_ROOT (https://api.telegram.org): the bot's messages go there, to the chat of the first user of
+AUTONOUS_TELEGRAM_ALLOWED_USERS, who must have sent /start to the bot once. A bot cannot act as a user: messages and
+button presses are passed to the service as if that user had sent them, and the API is not polled, so that a
+service with the same token loses no updates. With --by-hand a user sends them, within two minutes each.
 
-  --tool <name>   only this tool, again for more
-  --chat <id>     the user to speak with, instead of the first allowed one
-  --seconds <n>   how long a case may take (120)
-  --by-hand       say what to send and press, and wait for a person to do it
+  --tool <name>   only this tool (repeatable)
+  --chat <id>     the user to write to, instead of the first allowed one
+  --seconds <n>   timeout per case (default 120)
+  --by-hand       print what to send and press, and wait for the user
   --help
 `;
 
@@ -50,7 +50,7 @@ function outsideApi(chat: string | undefined): OutsideApi | undefined {
   }
   const id = Number(chat ?? AUTONOUS_TELEGRAM_ALLOWED_USERS?.split(",")[0]?.trim());
   if (!Number.isSafeInteger(id) || id <= 0)
-    throw new UsageError("Whom to speak with is not known; set AUTONOUS_TELEGRAM_ALLOWED_USERS or --chat to a user id");
+    throw new UsageError("No user to write to; set AUTONOUS_TELEGRAM_ALLOWED_USERS or --chat to a user id");
   return { token, api_root: AUTONOUS_TELEGRAM_API_ROOT ?? "https://api.telegram.org", chat: id };
 }
 
@@ -59,7 +59,7 @@ function chosenRows(tools: readonly string[] | undefined): readonly MatrixRow[] 
   const known = new Set(MATRIX.map(({ tool }) => tool));
   const unknown = tools.filter((tool) => !known.has(tool));
   if (unknown.length > 0)
-    throw new UsageError(`No case for ${unknown.join(", ")}; there are cases for ${[...known].join(", ")}`);
+    throw new UsageError(`No case for ${unknown.join(", ")}; available: ${[...known].join(", ")}`);
   return MATRIX.filter(({ tool }) => tools.includes(tool));
 }
 
@@ -117,7 +117,7 @@ function reasonLines(error: unknown): readonly string[] {
 async function problemsOf({ run }: MatrixRow, world: MatrixWorld, seconds: number): Promise<readonly string[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`It was not over after ${seconds} s`)), seconds * 1000);
+    timer = setTimeout(() => reject(new Error(`Not finished after ${seconds} s`)), seconds * 1000);
   });
   try {
     await Promise.race([run(world), late]);
@@ -141,7 +141,8 @@ async function runRows(rows: readonly MatrixRow[], { world, relay, seconds }: Ru
     const refused = relay.refused
       .slice(refusals, refusals + REASON_LINES)
       .map(
-        ({ method, status, description }) => `    the Bot API refused ${method}: ${status} ${makeVisible(description)}`,
+        ({ method, status, description }) =>
+          `    the Bot API rejected ${method}: ${status} ${makeVisible(description)}`,
       );
     const outcome = reasons.length === 0 ? "ok" : "FAILED";
     const line = `${row.tool.padEnd(width)}${outcome.padEnd(8)}${took.padStart(6)} s  ${row.title}`;
@@ -166,7 +167,7 @@ async function main(): Promise<number> {
   const rows = chosenRows(values.tool);
   const seconds = Number(values.seconds);
   if (!(seconds > 0 && seconds <= 3600))
-    throw new UsageError(`Cannot use --seconds "${values.seconds}": a number up to 3600`);
+    throw new UsageError(`Invalid --seconds "${values.seconds}": expected a number up to 3600`);
   const outside = outsideApi(values.chat);
   if (outside === undefined && values["by-hand"])
     throw new UsageError("--by-hand needs a bot: set AUTONOUS_TELEGRAM_TOKEN");
@@ -185,7 +186,7 @@ async function main(): Promise<number> {
     const open = values["by-hand"] ? byHand : played;
     const person = outside === undefined ? await inEmulator(place) : await open(place, outside);
     const api = outside === undefined ? "the emulator" : `${outside.api_root}, chat ${outside.chat}`;
-    process.stdout.write(`${rows.length} cases by ${api}\n`);
+    process.stdout.write(`${rows.length} cases with ${api}\n`);
     const world = await openWorld(place, person);
     return (await runRows(rows, { world, relay: person.relay, seconds })) === 0 ? 0 : 1;
   } finally {

@@ -105,7 +105,7 @@ export async function raceCommands(starts: number, { apart = false } = {}): Prom
   return { starts, breaches: [...breaches], emptied, outcomes, exchanges };
 }
 
-/** Gives what ends it. */
+/** Returns a function that ends it. */
 async function moveApart(folder: string): Promise<() => Promise<void>> {
   const mover = fork(join(import.meta.dirname, "move-folders.ts"), [folder, ...FLIPS]);
   const end = new Promise<void>((resolve) => mover.once("exit", () => resolve()));

@@ -49,12 +49,12 @@ for (const { title, words, stdout } of RUNS) {
 
 // oxfmt-ignore
 const WRONG = [
-  { words: ["--behaviour", "sing"], says: /Cannot use --behaviour "sing": it is one of echo, read-loop/ },
+  { words: ["--behaviour", "sing"], says: /Cannot use --behaviour "sing": expected one of echo, read-loop/ },
   { words: ["--fault", "fire"], says: /Unknown fault or quirk "fire"/ },
   { words: ["--fault", "reset:round=x"], says: /Cannot use the faults/ },
   { words: ["--quirk", "hiccups"], says: /Unknown fault or quirk "hiccups"/ },
-  { words: ["--vendor", "acme"], says: /Cannot use --vendor "acme": it is one of anthropic, openai/ },
-  { words: ["--port", "x"], says: /Cannot use --port "x": it takes a number/ },
+  { words: ["--vendor", "acme"], says: /Cannot use --vendor "acme": expected one of anthropic, openai/ },
+  { words: ["--port", "x"], says: /Cannot use --port "x": expected a number/ },
   { words: ["--script", "none.json"], says: /none\.json/ },
   { words: ["--sing"], says: /--sing/ },
 ] as const;

@@ -15,23 +15,23 @@ import { makeVendor, VENDOR_NAMES } from "./vendors/vendors.ts";
 const HELP = `Usage: npm run fake-model -- [options] [-- command…]
 
 A model server on loopback that speaks OpenAI chat completions and responses, Anthropic messages and Gemini
-generateContent, and refuses what those refuse. With a command: runs it with FAKE_MODEL_URL set, and ends with it.
+generateContent, and rejects what those reject. With a command: runs it with FAKE_MODEL_URL set, and exits with it.
 
-  --script <file>       what it says: {"rounds":[{"text":"…","calls":[{"name":"read","arguments":{…}}]}]}
-  --behaviour <name>    without a script: ${BEHAVIOURS.join(", ")} (echo)
-  --reads <n>           read-loop: how often it asks (40)
-  --path <file>         read-loop: what for (README.md)
-  --fault <fault>       kind[:name=value,…], again for more: rate_limited:round=2,retry_after_s=1
+  --script <file>       the replies: {"rounds":[{"text":"…","calls":[{"name":"read","arguments":{…}}]}]}
+  --behaviour <name>    without a script: ${BEHAVIOURS.join(", ")} (default echo)
+  --reads <n>           read-loop: number of reads (default 40)
+  --path <file>         read-loop: the file (default README.md)
+  --fault <fault>       kind[:name=value,…], repeatable: rate_limited:round=2,retry_after_s=1
   --quirk <quirk>       the same for every request: text_call_hermes, finish_null:round=1
-  --vendor <name>       FAKE_MODEL_URL is that vendor's: <url>/deepseek, to which clients add /v1
+  --vendor <name>       FAKE_MODEL_URL points to that vendor: <url>/deepseek; clients add /v1
   --list                print the vendors and the quirks
   --chaos <share>       share of requests that fail, from 0 to 1
   --seed <n>            random seed of --chaos (default 1)
-  --key <key>           the one key that is right (any)
-  --no-key              no key is needed
-  --model <name>        a model that there is, again for more (any)
-  --context-tokens <n>  what fits (200000)
-  --port <n>            (a free one)
+  --key <key>           the only valid key (default any)
+  --no-key              accept requests without a key
+  --model <name>        an available model, repeatable (default any)
+  --context-tokens <n>  context window (default 200000)
+  --port <n>            port (default a free one)
   --log                 one line of JSON on stderr for each request
   --help
 
@@ -58,7 +58,7 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
-/** npm changes to the folder of the package; paths are meant from where the user is. */
+/** npm changes to the folder of the package; paths are relative to the user's folder. */
 function fromUser(path: string): string {
   const { npm_lifecycle_event, INIT_CWD } = process.env;
   return resolve(npm_lifecycle_event === "fake-model" && INIT_CWD !== undefined ? INIT_CWD : process.cwd(), path);
@@ -67,11 +67,11 @@ function fromUser(path: string): string {
 function numberOf(text: string, name: string): number {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value))
-    throw new Error(`Cannot use --${name} "${text}": it takes a number`);
+    throw new Error(`Cannot use --${name} "${text}": expected a number`);
   return value;
 }
 
-/** `kind:name=value,name=value`. What is wrong in it is said when the server starts. */
+/** `kind:name=value,name=value`. Errors are reported when the server starts. */
 function faultOf(text: string): FaultInput {
   const [kind = "", settings = ""] = text.split(/:(.*)/s);
   if (![...FAULT_KINDS, ...QUIRK_NAMES].some((each) => each === kind))
@@ -96,7 +96,7 @@ function optionsOf(values: Values): FakeModelOptions {
     "read-loop": readLoop({ times: numberOf(values.reads, "reads"), path: values.path }),
   };
   if (!BEHAVIOURS.some((name) => name === values.behaviour))
-    throw new Error(`Cannot use --behaviour "${values.behaviour}": it is one of ${BEHAVIOURS.join(", ")}`);
+    throw new Error(`Cannot use --behaviour "${values.behaviour}": expected one of ${BEHAVIOURS.join(", ")}`);
   return {
     script:
       values.script === undefined ? responders[values.behaviour as Behaviour] : readScript(fromUser(values.script)),
@@ -124,7 +124,7 @@ function logRequest(seen: SeenRequest): void {
   process.stderr.write(`${JSON.stringify(line)}\n`);
 }
 
-/** Every name that can be given, with what it means. */
+/** Lists all names with their meaning. */
 function listing(): string {
   const vendors = VENDOR_NAMES.map((name) => makeVendor(name)).map(
     ({ name, title, model, formats }) =>
@@ -138,11 +138,11 @@ function listing(): string {
   return ["Vendors:", ...vendors, "", "Quirks:", ...quirks, ""].join("\n");
 }
 
-/** The address that clients are given: the vendor's, where one is named. */
+/** The address for clients: that of the vendor, if one is selected. */
 function addressOf(url: string, vendor: string | undefined): string {
   if (vendor === undefined) return url;
   if (!VENDOR_NAMES.some((name) => name === vendor))
-    throw new Error(`Cannot use --vendor "${vendor}": it is one of ${VENDOR_NAMES.join(", ")}`);
+    throw new Error(`Cannot use --vendor "${vendor}": expected one of ${VENDOR_NAMES.join(", ")}`);
   return `${url}/${vendor}`;
 }
 

@@ -1,4 +1,4 @@
-/** Everything that can be made to go wrong. */
+/** All kinds of faults. */
 export const FAULT_KINDS = [
   "slow_first_byte",
   "slow_drip",
@@ -22,7 +22,7 @@ export const FAULT_KINDS = [
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** After these the client has a whole reply: the round is spent. After the others it is asked again. */
+/** After these the client has a complete reply, and the round is used up. After the others the next request gets it again. */
 const HARMLESS: ReadonlySet<string> = new Set(["slow_first_byte", "slow_drip", "duplicated_chunks", "length"]);
 
 export function spendsRound(kind: FaultKind): boolean {

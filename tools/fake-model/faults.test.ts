@@ -48,14 +48,14 @@ async function post(
   });
 }
 
-/** What came, and whether it came to its end. */
+/** The received body, and whether it is complete. */
 async function read(response: Response): Promise<{ bytes: Buffer; text: string; isWhole: boolean }> {
   const chunks: Uint8Array[] = [];
   let isWhole = true;
   try {
     for await (const chunk of response.body ?? []) chunks.push(chunk as Uint8Array);
   } catch {
-    isWhole = false; // torn: that is what is asked for
+    isWhole = false; // an aborted connection is the requested fault
   }
   const bytes = Buffer.concat(chunks);
   return { bytes, text: bytes.toString("utf8"), isWhole };

@@ -1,12 +1,12 @@
-/** Which request goes wrong, and how. */
+/** Selects which requests fail, and how. */
 import { FAULT_KINDS } from "./fault-kinds.ts";
 import type { Chaos, Fault } from "./script.ts";
 
-/** These end only when the client gives up: a run at random would not end. */
+/** These last until the client gives up: a random run would never end. */
 const NEVER_AT_RANDOM: ReadonlySet<string> = new Set(["hang", "hang_in_stream"]);
 
 export interface FaultPlan {
-  /** The fault that befalls the next request of a round, from 1. Counts it as used. */
+  /** The fault for the next request of a round (from 1). Counts it as used. */
   next(round: number): Fault | undefined;
 }
 
@@ -32,7 +32,7 @@ export function planFaults(faults: readonly Fault[], chaos: Chaos | undefined): 
   };
 }
 
-/** Mulberry32: the same seed gives the same faults on every machine. */
+/** Mulberry32: the same seed causes the same faults on every machine. */
 function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {

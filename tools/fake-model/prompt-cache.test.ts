@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { anthropicBlocks, chatBlocks, createMarkedCache, createPrefixCache, promptText } from "./prompt-cache.ts";
 import type { CachedInput, PromptBlock } from "./prompt-cache.ts";
 
-/** A block of 1000 tokens. A star after its letter is a mark. */
+/** A block of 1000 tokens. A star after its letter is a cache mark. */
 function blocksOf(line: string): readonly PromptBlock[] {
   return line.split(" ").map((word) => ({
     text: (word[0] ?? "").repeat(4000),

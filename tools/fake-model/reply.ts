@@ -3,33 +3,33 @@ import { createHash } from "node:crypto";
 import type { Round } from "./script.ts";
 
 export interface ReplyCall {
-  /** As the script gives it, else one that begins as the server's own ids do. */
+  /** From the script, else in the format of the server's ids. */
   id(prefix: string): string;
-  /** As the script gives it. */
+  /** From the script. */
   readonly given_id: string | undefined;
-  /** 24 letters and digits that ids in other shapes are made of: the same in every run of the same script. */
+  /** 24 letters and digits from which ids are made: the same in every run of the same script. */
   readonly key: string;
   readonly name: string;
   readonly arguments_text: string;
 }
 
-/** What a quirk does to the fields of a reply that are not its content. */
+/** The effect of a quirk on the fields of a reply other than its content. */
 interface Oddities {
-  /** Instead of the reason for the end. Undefined as the value: the field is left out. */
+  /** Replaces the finish reason. If the value is undefined, the field is omitted. */
   readonly finish_reason?: { readonly value: string | null | undefined };
-  /** It ends as a reply with calls does, without any. */
+  /** It ends like a reply with calls, but has none. */
   readonly ends_as_calls?: true;
   /** Arguments are an object instead of text. */
   readonly arguments_object?: true;
-  /** The reply is a refusal in these words, in the vendor's own field for it. */
+  /** The reply is a refusal with this text, in the vendor's own field. */
   readonly refusal?: string;
-  /** Nothing is said about tokens. */
+  /** Usage is omitted. */
   readonly no_usage?: true;
-  /** The parts of the content are a list, as Mistral's models that think have it. */
+  /** The content is a list of parts, as in Mistral's thinking models. */
   readonly content_parts?: true;
-  /** Pieces of calls do not say which call they belong to. */
+  /** Chunks of calls have no index. */
   readonly no_index?: true;
-  /** No `[DONE]`, or what stands for it, at the end of the stream. */
+  /** The stream ends without `[DONE]` or its equivalent. */
   readonly no_done?: true;
 }
 
@@ -49,14 +49,14 @@ export interface Reply {
   readonly odd: Oddities;
 }
 
-/** About what English text and JSON come to. */
+/** Approximately right for English text and JSON. */
 const BYTES_A_TOKEN = 4;
 
 export function tokensOf(bytes: number): number {
   return Math.ceil(bytes / BYTES_A_TOKEN);
 }
 
-/** `number` makes the ids: the same ones in every run of the same script. `input` counts where the round does not say. */
+/** `number` determines the ids: the same in every run of the same script. `input` is used if the round has no usage. */
 export function makeReply(round: Round, { number, input }: { number: number; input: InputUsage }): Reply {
   const { reasoning = "", text = "", finish = "stop", usage = {} } = round;
   const calls = (round.calls ?? []).map((call, i) => {
@@ -90,7 +90,7 @@ export function makeReply(round: Round, { number, input }: { number: number; inp
 
 const NO_CACHE = { cached_input_tokens: 0, cache_write_tokens: 0 };
 
-/** The same reply, stopped in the middle of what came last. */
+/** The same reply, truncated in the middle of its last part. */
 export function cutByLength(reply: Reply): Reply {
   const last = reply.calls.at(-1);
   if (last === undefined) return { ...reply, text: half(reply.text), finish: "length" };
@@ -98,7 +98,7 @@ export function cutByLength(reply: Reply): Reply {
   return { ...reply, calls, finish: "length" };
 }
 
-/** A reply whose stream can be cut inside a character: that needs one of several bytes. */
+/** A reply whose stream can be cut inside a character: it needs a multi-byte character. */
 export function withWideCharacter(reply: Reply): Reply {
   // oxlint-disable-next-line no-control-regex
   return /[^\u0000-\u007f]/.test(reply.text) ? reply : { ...reply, text: `${reply.text}…` };
@@ -109,7 +109,7 @@ function half(text: string): string {
   return characters.slice(0, Math.floor(characters.length / 2)).join("");
 }
 
-/** An id that looks like a real one, without being random. */
+/** An id that looks real, but is deterministic. */
 function opaque(kind: string, seed: string): string {
   return createHash("sha256").update(`${kind} ${seed}`).digest("base64url").replaceAll(/[-_]/g, "x").slice(0, 24);
 }

@@ -14,7 +14,7 @@ const SCHEMA = {
 };
 const PLAIN_SCHEMA = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
 
-/** A request that each of them takes: a call was made, and its result is given. */
+/** A valid request for each format: with a call and its result. */
 const TAKEN = {
   chat: {
     path: "/v1/chat/completions",

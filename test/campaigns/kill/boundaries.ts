@@ -32,7 +32,7 @@ async function runOne(stage: Stage, kind: KindName, boundary: number | undefined
       tally.kill(`${victims.join(" and ")} after an event`);
       await strike(stage, victims);
       if (serving.supervisor === undefined) await serving.start();
-    } else throw new Broken(`${kind}: event ${boundary} did not come`);
+    } else throw new Broken(`${kind}: event ${boundary} did not occur`);
   }
   await untilOver(stage, wish);
   return look(world, (record) => record.countOf(wish.task_id ?? ""), 0);
@@ -67,7 +67,7 @@ async function untilOver(stage: Stage, wish: Wish): Promise<void> {
     );
     if (isOver) return;
     if (Date.now() > end)
-      throw new Broken(`Task ${wish.task} (${KINDS[wish.kind].rounds.length} rounds) did not come to an end`);
+      throw new Broken(`Task ${wish.task} (${KINDS[wish.kind].rounds.length} rounds) did not finish`);
     for (const approval of pendingApprovals(stage)) await answer(stage, approval, "http");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -67,7 +67,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
       gaps.push(...tally.gaps);
       if (failure !== undefined) failures.push(failure);
       options.onProgress?.(
-        `${nameOf(job)}: ${tally.cycles} cycles, ${failure === undefined ? "all kept" : failure.problems.join("\n  ")}`,
+        `${nameOf(job)}: ${tally.cycles} cycles, ${failure === undefined ? "all checks passed" : failure.problems.join("\n  ")}`,
       );
     }
   };

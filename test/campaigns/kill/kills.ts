@@ -17,16 +17,16 @@ interface KillRow {
 // oxfmt-ignore
 export const KILLS = {
   worker:          { often: 30, meaning: "kill -9 of the worker",                                              run: killWorker },
-  supervisor:      { often: 16, meaning: "kill -9 of the supervisor; its worker ends itself",                  run: (stage) => killAndStart(stage, ["supervisor"]) },
+  supervisor:      { often: 16, meaning: "kill -9 of the supervisor; its worker exits",                  run: (stage) => killAndStart(stage, ["supervisor"]) },
   both:            { often: 16, meaning: "kill -9 of both at once",                                            run: (stage) => killAndStart(stage, ["worker", "supervisor"]) },
-  "after ingest":  { often: 10, meaning: "kill -9 of both as soon as a task was taken in",                     run: killAfterIngest },
+  "after ingest":  { often: 10, meaning: "kill -9 of both right after a task was accepted",                     run: killAfterIngest },
   "in start":      { often: 10, meaning: "kill -9 of a service that has just begun to start",                  run: killInStart },
   "next worker":   { often: 6,  meaning: "kill -9 of the worker, and of the next one while it starts",         run: killNextWorker },
-  "in drain":      { often: 8,  meaning: "kill -9 of both while they end in good order",                       run: killInDrain },
-  "worker in drain": { often: 3, meaning: "kill -9 of the worker while both end in good order",                run: killWorkerInDrain },
+  "in drain":      { often: 8,  meaning: "kill -9 of both during a normal shutdown",                       run: killInDrain },
+  "worker in drain": { often: 3, meaning: "kill -9 of the worker during a normal shutdown",                run: killWorkerInDrain },
   "sleeping worker": { often: 5, meaning: "the worker sleeps while its supervisor is killed and replaced",     run: killAroundSleeper },
   "sleeping supervisor": { often: 2, meaning: "the supervisor sleeps for a second; the worker may be killed",  run: sleepSupervisor },
-  "hung worker":   { often: 1,  meaning: "the worker sleeps for longer than its lease; it is ended for it",    run: hangWorker },
+  "hung worker":   { often: 1,  meaning: "the worker sleeps longer than its lease and is killed",    run: hangWorker },
   "hung both":     { often: 1,  meaning: "both sleep for longer than a lease, and wake up",                    run: sleepBoth },
   stop:            { often: 2,  meaning: "they end in good order: nothing is killed",                          run: stopAndStart },
 } as const satisfies Record<string, KillRow>;

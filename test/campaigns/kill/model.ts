@@ -29,7 +29,7 @@ export async function startModel(): Promise<Model> {
   let served: { readonly world: World; readonly wishes: Wishes } | undefined;
   async function respond(conversation: Conversation): Promise<Round | undefined> {
     const wish = wishOf(conversation, served?.wishes);
-    if (served === undefined || wish === undefined) throw new Error("A question about no task of the campaign");
+    if (served === undefined || wish === undefined) throw new Error("A request for an unknown task");
     const round = roundOf(conversation);
     const key = `${wish.task}/${round}`;
     const again = (asked.get(key) ?? 0) + 1;

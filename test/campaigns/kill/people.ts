@@ -35,7 +35,7 @@ async function sendWish({ serving }: Stage, wish: Wish): Promise<boolean> {
   const answered = await serving.request("/api/tasks", { text, chat, id: task, run_at });
   if (answered === undefined || answered.status === 503) return false;
   if (answered.status !== 202)
-    throw new Broken(`Task ${task} was answered ${answered.status}: ${JSON.stringify(answered.body)}`);
+    throw new Broken(`Submitting task ${task} returned ${answered.status}: ${JSON.stringify(answered.body)}`);
   wish.task_id = String(answered.body["task_id"]);
   return true;
 }
@@ -54,7 +54,7 @@ export async function answer(stage: Stage, { approval_id, task_id }: ApprovalRow
   const wish = stage.wishes.byId(task_id);
   if (wish === undefined) return false; // the campaign does not know yet which task it is
   const said = kindOf(wish.kind).answer;
-  if (said === undefined) throw new Broken(`Task ${wish.task} (${wish.kind}) asks a person, and has nothing to ask`);
+  if (said === undefined) throw new Broken(`Task ${wish.task} (${wish.kind}) waits for approval without a request`);
   stage.tally.answered.add(approval_id);
   if (way === "button" && isSpoken(stage, wish))
     return stage.phones?.press(wish.chat, approval_id, BUTTONS[said]) === true;
@@ -97,6 +97,6 @@ export async function tell(stage: Stage, word: "cancel" | "retry", wish: Wish): 
 /** A second process. 1: it is too late for that. */
 async function tellByCommand({ serving }: Stage, word: string, wish: Wish): Promise<boolean> {
   const { code, said } = await serving.command(["tasks", word, wish.task_id ?? ""]);
-  if (code !== 0 && code !== 1) throw new Broken(`autonous tasks ${word} of ${wish.task} ended with ${code}: ${said}`);
+  if (code !== 0 && code !== 1) throw new Broken(`autonous tasks ${word} of ${wish.task} exited with ${code}: ${said}`);
   return code === 0;
 }

@@ -14,7 +14,7 @@ export function createRandom(seed: number): Random {
   const below = seeded(seed);
   function pick<T>(list: readonly T[]): T {
     const [one] = list.slice(below(list.length));
-    if (one === undefined) throw new Error("There is nothing to pick from");
+    if (one === undefined) throw new Error("The list to pick from is empty");
     return one;
   }
   return {

@@ -66,7 +66,7 @@ export class Serving {
     });
     this.#exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
-        appendFileSync(this.#log, `-- the supervisor ${child.pid} ended (${signal ?? code})\n`);
+        appendFileSync(this.#log, `-- the supervisor ${child.pid} exited (${signal ?? code})\n`);
         if (this.#child === child) this.#child = undefined;
         resolve();
       });
@@ -78,7 +78,7 @@ export class Serving {
     this.launch();
     const end = Date.now() + START_MS;
     while (this.#reached === undefined) {
-      if (this.#child === undefined) throw new Error(`The service ended while it started: see "${this.#log}"`);
+      if (this.#child === undefined) throw new Error(`The service exited during its start: see "${this.#log}"`);
       if (Date.now() > end) throw new Error(`The service did not start within ${START_MS} ms: see "${this.#log}"`);
       await pause(3);
     }

@@ -49,7 +49,7 @@ function told(pid: number): string {
   try {
     return `${pid} (${wordsOf(pid).slice(0, 200)})`;
   } catch {
-    return `${pid} (it has ended just now)`;
+    return `${pid} (it has just exited)`;
   }
 }
 
@@ -77,7 +77,7 @@ export async function untilWorkGoesOn({ world, tally }: Stage, { at, position }:
       ),
     GO_ON_MS,
   );
-  if (!came) throw new Broken(`No task went on within ${GO_ON_MS} ms of a kill`);
+  if (!came) throw new Broken(`No task continued within ${GO_ON_MS} ms of a kill`);
   if (gap !== undefined) tally.gaps.push(gap);
 }
 

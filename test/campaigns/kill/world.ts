@@ -24,7 +24,7 @@ const FILES = ["a.txt", "b.txt"] as const;
 export const ROOT_NAMES: readonly string[] = [...TRACES, ...FILES];
 
 /** `tee` stands for what a person has to say yes to. */
-const CONFIGURATION = { rules: [{ effect: "confirm", command: "tee *", reason: "a person has to see it" }] };
+const CONFIGURATION = { rules: [{ effect: "confirm", command: "tee *", reason: "needs a user" }] };
 
 export interface WorldOptions {
   readonly program: string;

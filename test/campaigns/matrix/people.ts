@@ -92,12 +92,12 @@ export async function problemOf({ api_root, token, chat }: OutsideApi): Promise<
   };
   try {
     const me = await ask("getMe");
-    if (me.ok !== true) return `the Bot API refuses the token: ${String(me.description)}`;
+    if (me.ok !== true) return `the Bot API rejects the token: ${String(me.description)}`;
     const there = await ask(`getChat?chat_id=${chat}`);
     if (there.ok === true) return undefined;
     return `the bot cannot write to chat ${chat} (${String(there.description)}); send /start to @${me.result?.username ?? "the bot"} from that account first`;
   } catch (error) {
     const { message, cause } = error as Error;
-    return `the Bot API at ${api_root} cannot be asked: ${cause instanceof Error ? cause.message : message}`;
+    return `the Bot API at ${api_root} cannot be reached: ${cause instanceof Error ? cause.message : message}`;
   }
 }

@@ -1,4 +1,4 @@
-/** What Anthropic's messages refuse. */
+/** What Anthropic's messages reject. */
 import { createHash } from "node:crypto";
 import { isRecord, list, record, text, unknownKeys, words } from "./format.ts";
 import type { Json, Problem } from "./format.ts";
@@ -24,12 +24,12 @@ const TOOL_FIELDS = words(
   "type name description input_schema cache_control strict eager_input_streaming defer_loading allowed_callers input_examples",
 );
 
-/** The mark of a thought that was given out: one that was altered, or made up, is refused. */
+/** The signature of issued thinking: altered or invented thinking is rejected. */
 export function signatureOf(thinking: string): string {
   return `Er${createHash("sha256").update(thinking).digest("base64")}`;
 }
 
-/** `own`: Anthropic's server. Others that speak the format overlook fields, signatures and marks. */
+/** `own`: Anthropic's server. Other servers with this format ignore unknown fields, signatures and cache marks. */
 export function* anthropicProblems(body: Json, { own = true }: { readonly own?: boolean } = {}): Generator<Problem> {
   for (const name of ["model", "messages", "max_tokens"])
     if (body[name] === undefined) yield problem(`${name}: Field required`);
@@ -100,7 +100,7 @@ function* messageProblems(message: unknown, { i, isLast, own }: MessagePlace): G
     yield* blockProblems(record(block), `messages.${i}.content.${k}`, own);
 }
 
-/** At most four, none on a thought, none on an empty text. */
+/** At most four cache marks, none on thinking, none on an empty text. */
 function* markProblems({ system, tools, messages }: Json): Generator<Problem> {
   const said = list(messages).flatMap((each) => list(record(each)["content"]));
   const marked = [...list(tools), ...list(system), ...said].filter((each) => isRecord(record(each)["cache_control"]));
@@ -111,7 +111,7 @@ function* markProblems({ system, tools, messages }: Json): Generator<Problem> {
       yield problem("cache_control cannot be set for empty text blocks");
 }
 
-/** From 4.6 on, a reply cannot be begun for the model; before that, not with a blank at its end. */
+/** From 4.6 on, a reply cannot be prefilled; before that, not with a trailing space. */
 function* prefillProblems({ model, messages }: Json): Generator<Problem> {
   const last = record(list(messages).at(-1));
   if (last["role"] !== "assistant") return;
@@ -160,7 +160,7 @@ interface Placed {
   readonly at: string;
 }
 
-/** The blocks of each turn: neighbours of one role are one turn. */
+/** The blocks of each turn: adjacent messages of one role are one turn. */
 function turnsOf(messages: readonly Json[]): { role: string; first: number; blocks: Placed[] }[] {
   const turns: { role: string; first: number; blocks: Placed[] }[] = [];
   for (const [i, message] of messages.entries()) {
@@ -179,7 +179,7 @@ function turnsOf(messages: readonly Json[]): { role: string; first: number; bloc
   return turns;
 }
 
-/** Each `tool_use` has its `tool_result` at the head of the next turn, and nothing else has one. */
+/** Each `tool_use` has its `tool_result` at the start of the next turn, and there are no other results. */
 function* pairProblems(messages: readonly Json[]): Generator<Problem> {
   const seen = new Set<string>();
   let open: readonly string[] = [];
@@ -213,7 +213,7 @@ function* pairProblems(messages: readonly Json[]): Generator<Problem> {
   }
 }
 
-/** With thinking on, the thoughts before calls whose results are now given must be there. */
+/** With thinking on, the thinking before calls whose results follow must be present. */
 function* thinkingProblems(messages: readonly Json[]): Generator<Problem> {
   const last = turnsOf(messages).findLast(({ role }) => role === "assistant");
   const first = last?.blocks[0];
@@ -234,7 +234,7 @@ function* toolProblems({ tools, tool_choice }: Json): Generator<Problem> {
   const names = new Set<string>();
   for (const [i, each] of list(tools).entries()) {
     const tool = record(each);
-    if (tool["type"] !== undefined && tool["type"] !== "custom") continue; // one that the server runs itself
+    if (tool["type"] !== undefined && tool["type"] !== "custom") continue; // run by the server itself
     const at = `tools.${i}.custom`;
     for (const key of unknownKeys(tool, TOOL_FIELDS)) yield problem(`${at}.${key}: Extra inputs are not permitted`);
     const name = text(tool["name"]);

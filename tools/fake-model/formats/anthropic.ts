@@ -96,7 +96,7 @@ function stopOf({ odd, finish, calls }: Reply): Json {
 
 function usageOf({ usage }: Reply, output_tokens: number): Json {
   return {
-    // Those from the cache, and for it, are counted apart.
+    // Cache reads and writes are counted separately.
     input_tokens: Math.max(0, usage.input_tokens - usage.cached_input_tokens - usage.cache_write_tokens),
     cache_creation_input_tokens: usage.cache_write_tokens,
     cache_read_input_tokens: usage.cached_input_tokens,
@@ -193,11 +193,11 @@ function frames(reply: Reply, answering: Answering, dialect: AnthropicDialect): 
   return made;
 }
 
-/** How a server that speaks the format differs from Anthropic's own. */
+/** How a compatible server differs from Anthropic's own. */
 export interface AnthropicDialect {
   matches(path: string): boolean;
   id(call: ReplyCall, place: CallPlace): string;
-  /** What signs what was thought; empty: nothing does. */
+  /** The signature of thinking; empty: unsigned. */
   signature(reply: Reply): string;
   /** Called with each reply that has calls. */
   onReply?(reply: Reply, calls: readonly Json[]): void;
@@ -205,7 +205,7 @@ export interface AnthropicDialect {
   refusal(trouble: RefusalTrouble): Refusal;
 }
 
-/** The ids and the names of a reply's calls. */
+/** The ids and names of a reply's calls. */
 function callsOf(
   reply: Reply,
   { request, model }: Pick<Answering, "request" | "model">,
@@ -231,7 +231,7 @@ export function makeAnthropic(dialect: AnthropicDialect): Format {
     matches: (path) => dialect.matches(path),
     key: ({ headers }) => {
       const given = headers["x-api-key"];
-      // A client that was given a token instead of a key sends that one as the bearer.
+      // A client with a token instead of a key sends it as a bearer token.
       return typeof given === "string" ? given : /^Bearer (.+)$/i.exec(headers.authorization ?? "")?.[1];
     },
     model: ({ body }) => text(body["model"]),

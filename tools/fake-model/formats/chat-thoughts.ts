@@ -1,9 +1,9 @@
-/** Where chat completions have what a model thought. */
+/** Where chat completions contain a model's thinking. */
 import { createHash } from "node:crypto";
 import type { Reply } from "../reply.ts";
 import type { Answering, Frame, Json } from "./format.ts";
 
-/** The field that holds it; in tags before the text; as parts of the content; or not told. */
+/** The field that contains it; in tags before the text; as parts of the content; or not returned. */
 export type Thoughts =
   | "hidden"
   | "reasoning_content"
@@ -15,7 +15,7 @@ export type Thoughts =
 
 const FIELDS: ReadonlySet<Thoughts> = new Set(["reasoning_content", "reasoning", "reasoning_text"]);
 
-/** OpenRouter's signature of a thought, as the vendor behind it gave it. */
+/** OpenRouter's signature of thinking, as issued by the upstream vendor. */
 export function detailSignature(thought: string): string {
   return `Ev${createHash("sha256").update(`detail ${thought}`).digest("base64")}`;
 }
@@ -33,12 +33,12 @@ function partsOf({ reasoning, text }: Reply): Json[] {
   ];
 }
 
-/** A vendor that signs its thoughts does so whatever else is odd: without the signature it would refuse its own reply. */
+/** A vendor that signs thinking does so in spite of quirks: without the signature it would reject its own reply. */
 function formOf({ odd }: Reply, given: Thoughts): Thoughts {
   return odd.content_parts === true && given !== "reasoning_details" ? "parts" : given;
 }
 
-/** Of a reply that is not streamed. */
+/** For a reply that is not streamed. */
 export function thoughtsOf(reply: Reply, given: Thoughts): { readonly content: unknown; readonly fields: Json } {
   const thoughts = formOf(reply, given);
   const { reasoning, text } = reply;
@@ -55,7 +55,7 @@ interface Piece {
   readonly delta: Json;
 }
 
-/** The same as pieces of a stream, with the text. */
+/** The same as chunks of a stream, with the text. */
 export function* thoughtFrames(reply: Reply, given: Thoughts, pieces: Answering["pieces"]): Generator<Piece> {
   const thoughts = formOf(reply, given);
   const { reasoning, text } = reply;

@@ -1,4 +1,4 @@
-/** What the wire formats have in common, and what each of them answers for itself. */
+/** What the wire formats share, and the interface that each implements. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Reply } from "../reply.ts";
 
@@ -6,7 +6,7 @@ export type FormatName = "openai-chat" | "openai-responses" | "anthropic" | "gem
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** One thing that was said, in whichever format. */
+/** One message, in any format. */
 export interface Said {
   readonly role: "user" | "assistant" | "tool";
   readonly text: string;
@@ -18,7 +18,7 @@ export interface Conversation {
   readonly model: string;
   readonly system: string;
   readonly messages: readonly Said[];
-  /** The names of the tools on offer. */
+  /** The names of the offered tools. */
   readonly tools: readonly string[];
   /** The schemas of their arguments, by name. */
   readonly schemas: Readonly<Record<string, Json>>;
@@ -32,7 +32,7 @@ export interface WireRequest {
   readonly body: Json;
 }
 
-/** Something that a real server refuses. */
+/** A violation that a real server rejects. */
 export interface Problem {
   readonly status?: number;
   readonly message: string;
@@ -41,7 +41,7 @@ export interface Problem {
   readonly details?: readonly Json[];
 }
 
-/** What any server may have to say no to, and what goes wrong on its side. */
+/** Reasons for which any server may reject a request, and its own failures. */
 export type Trouble =
   | { readonly kind: "no_key" | "unknown_path" | "broken_json" }
   | { readonly kind: "wrong_key"; readonly key: string }
@@ -54,21 +54,21 @@ export type RefusalTrouble = Trouble | { readonly kind: "invalid"; readonly prob
 
 export interface Refusal {
   readonly status: number;
-  /** A string is sent as it is. */
+  /** A string is sent unchanged. */
   readonly body: unknown;
-  /** JSON, unless it is said. */
+  /** Default: JSON. */
   readonly type?: string;
 }
 
-/** A piece of a stream. Faults are laid by its kind. */
+/** A chunk of a stream. Faults are placed by its kind. */
 export interface Frame {
   readonly kind: "open" | "reasoning" | "text" | "call" | "close";
   readonly data: string;
-  /** Of one with arguments of a call in it: where a cut falls among them. */
+  /** For a chunk with call arguments: where a cut within them is made. */
   readonly inside?: number;
 }
 
-/** Where a call stands: some ids count. */
+/** The position of a call: some ids are numbered. */
 export interface CallPlace {
   /** Within the reply. */
   readonly index: number;
@@ -85,22 +85,22 @@ export interface Answering {
 
 export interface Format {
   readonly name: FormatName;
-  /** Of a path that is its own. */
+  /** For a path of its own. */
   matches(path: string): boolean;
   key(request: WireRequest): string | undefined;
   model(request: WireRequest): string;
   isStream(request: WireRequest): boolean;
-  /** The type of content that a stream has. */
+  /** The content type of a stream. */
   streamType(request: WireRequest): string;
-  /** What the real server would refuse, the first thing first. */
+  /** What the real server would reject, in its order. */
   problems(request: WireRequest): Iterable<Problem>;
-  /** What it takes, though its model stops working: such as ids of calls that were rewritten. */
+  /** What it accepts although the model stops working: rewritten call ids, for example. */
   degraded?(request: WireRequest): Problem | undefined;
   conversation(request: WireRequest): Conversation;
   refusal(trouble: RefusalTrouble): Refusal;
   whole(reply: Reply, answering: Answering): Json;
   frames(reply: Reply, answering: Answering): readonly Frame[];
-  /** How it says, in a stream that has begun, that it cannot go on. */
+  /** How it reports an error in a stream that has started. */
   errorFrame(): Frame;
 }
 
@@ -120,7 +120,7 @@ export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The text of content that is a string or a list of parts with text in them. */
+/** The text of content that is a string or a list of parts. */
 export function contentText(value: unknown): string {
   if (typeof value === "string") return value;
   return list(value)
@@ -137,14 +137,14 @@ export function event(data: Json | string, name?: string): string {
   return name === undefined ? line : `event: ${name}\n${line}`;
 }
 
-/** The same frame, to be cut among the arguments: after their name where it is given, else in the middle. */
+/** The same frame, to be cut within the arguments: after the given name, else in the middle. */
 export function withArguments(frame: Frame, name?: string): Frame {
   const { data } = frame;
   const at = name === undefined ? data.length / 2 : data.indexOf(name) + name.length + 2;
   return { ...frame, inside: Buffer.byteLength(data.slice(0, at)) };
 }
 
-/** The names and the schemas of tools, as a conversation has them. */
+/** The names and schemas of the tools of a conversation. */
 export function offered(
   tools: readonly { readonly name: unknown; readonly schema: unknown }[],
 ): Pick<Conversation, "tools" | "schemas"> {
@@ -154,7 +154,7 @@ export function offered(
   };
 }
 
-/** Words of one line: tables of fields read better so. */
+/** The words of one line: it keeps tables of fields readable. */
 export function words(line: string): readonly string[] {
   return line.trim().split(/\s+/);
 }

@@ -1,4 +1,4 @@
-/** What Gemini's generateContent refuses. */
+/** What Gemini's generateContent rejects. */
 import { isRecord, list, record, text, unknownKeys, words } from "./format.ts";
 import type { Json, Problem } from "./format.ts";
 import { geminiProblems } from "./json-schema.ts";
@@ -111,10 +111,10 @@ function* orderProblems(contents: readonly Json[]): Generator<Problem> {
     yield { message: "Please ensure that single turn requests end with a user role or the role field is empty." };
 }
 
-/** As it is given out, or one of the two words that Google documents for calls that another model made. */
+/** The issued signature, or one of the two placeholders that Google documents for calls of other models. */
 const SIGNATURE = /^(?:Cl[A-Za-z0-9]{24}|skip_thought_signature_validator|context_engineering_is_the_way_to_go)$/;
 
-/** From the third generation on, the first call of each step of the turn that is under way must bring its signature back. */
+/** From the third generation on, the first call of each step of the current turn must be sent back with its signature. */
 function* signatureProblems(contents: readonly Json[]): Generator<Problem> {
   const isUserText = (content: Json): boolean =>
     content["role"] !== "model" && countOf(content, "functionResponse") === 0;

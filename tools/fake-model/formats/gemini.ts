@@ -38,7 +38,7 @@ function rowOf(trouble: RefusalTrouble): Row {
         message:
           "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
       };
-    // No 401: this is what it says to a key that it does not know.
+    // Not 401: an unknown key gets this error.
     case "wrong_key":
       return {
         ...invalid,
@@ -127,7 +127,7 @@ function conversation(request: WireRequest): Conversation {
   };
 }
 
-/** Calls are objects here: text that is none cannot be said, and ends the reply. */
+/** Calls are objects here: invalid JSON cannot be represented, and ends the reply. */
 function readCalls(reply: Reply, model: string): { readonly parts: readonly Json[]; readonly isBroken: boolean } {
   const parts: Json[] = [];
   for (const [i, call] of reply.calls.entries()) {
@@ -138,7 +138,7 @@ function readCalls(reply: Reply, model: string): { readonly parts: readonly Json
       return { parts, isBroken: true };
     }
     const id = call.id("");
-    // Only the newer ones give ids, and sign the first call of a reply.
+    // Only newer models issue ids, and sign the first call of a reply.
     const isNew = model.startsWith("gemini-3");
     const signature = i === 0 && (isNew || reply.reasoning !== "") ? { thoughtSignature: `Cl${reply.id}` } : {};
     parts.push({ functionCall: { ...(isNew ? { id } : {}), name: call.name, args }, ...signature });
@@ -146,12 +146,12 @@ function readCalls(reply: Reply, model: string): { readonly parts: readonly Json
   return { parts, isBroken: false };
 }
 
-/** `share`: how much of the reply was said so far. */
+/** `share`: the part of the reply that was sent so far. */
 function usageOf({ usage }: Reply, share: number): Json {
   const output_tokens = Math.floor(usage.output_tokens * share);
   return {
     promptTokenCount: usage.input_tokens,
-    // The thoughts are counted apart.
+    // Thinking is counted separately.
     candidatesTokenCount: Math.max(0, output_tokens - usage.reasoning_tokens),
     totalTokenCount: usage.input_tokens + output_tokens,
     ...(usage.cached_input_tokens > 0 ? { cachedContentTokenCount: usage.cached_input_tokens } : {}),

@@ -1,4 +1,4 @@
-/** What is wrong with a JSON Schema, by the rules of those who take it. */
+/** Validates JSON Schemas by the rules of the servers that accept them. */
 import { isRecord, list, record, text, unknownKeys, words } from "./format.ts";
 import type { Json } from "./format.ts";
 
@@ -8,7 +8,7 @@ const LISTS = words("anyOf oneOf allOf prefixItems");
 const SINGLE = words("items not additionalProperties propertyNames contains if then else");
 
 export interface SchemaProblem {
-  /** The keys that lead to it. */
+  /** Its path. */
   readonly place: readonly string[];
   readonly problem: string;
 }
@@ -29,7 +29,7 @@ function childrenOf(schema: Json): Child[] {
   return children;
 }
 
-/** Each schema inside a schema, itself first. Deep ones end a real server's patience too. */
+/** Each schema inside a schema, itself first. Real servers limit the depth too. */
 function* walk(
   schema: unknown,
   place: readonly string[] = [],
@@ -71,7 +71,7 @@ function isPattern(value: unknown): boolean {
   try {
     return typeof value === "string" && new RegExp(value, "u") instanceof RegExp;
   } catch {
-    return false; // it does not compile: that is the answer
+    return false; // it does not compile: that is the result
   }
 }
 
@@ -95,7 +95,7 @@ export function* strictProblems(root: unknown): Generator<SchemaProblem> {
   }
 }
 
-/** The part of OpenAPI's schema that Gemini's `parameters` is. */
+/** The subset of OpenAPI's schema that Gemini's `parameters` accepts. */
 const GEMINI_FIELDS = words(
   `type format title description nullable enum maxItems minItems properties required minProperties maxProperties
    minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum`,
@@ -103,11 +103,11 @@ const GEMINI_FIELDS = words(
 
 export interface GeminiProblem {
   readonly message: string;
-  /** Set where the payload itself cannot be read. */
+  /** Set if the payload itself cannot be parsed. */
   readonly field?: string;
 }
 
-/** `at` is how the server names the place; its messages of two kinds name it in two ways. */
+/** `at` is the path as the server writes it; its two kinds of messages use different forms. */
 export function* geminiProblems(schema: unknown, at: string): Generator<GeminiProblem> {
   if (!isRecord(schema)) {
     yield {

@@ -1,4 +1,4 @@
-/** What OpenAI's chat completions refuse. */
+/** What OpenAI's chat completions reject. */
 import { isRecord, list, record, text, unknownKeys, words } from "./format.ts";
 import type { Json, Problem } from "./format.ts";
 import { emptyArray, idProblems, missing, openaiToolProblems, unknownParameter, wrongType } from "./openai-errors.ts";
@@ -18,7 +18,7 @@ const MESSAGE_FIELDS: Readonly<Record<string, readonly string[]>> = {
   tool: words("role content tool_call_id"),
 };
 
-/** `compatible`: as the many servers that took over the format; they do not look at fields that they do not know. */
+/** `compatible`: like the many servers with this format, which ignore unknown fields. */
 export function* chatProblems(body: Json, { compatible }: { readonly compatible: boolean }): Generator<Problem> {
   if (!compatible)
     for (const key of unknownKeys(body, FIELDS)) yield { message: `Unrecognized request argument supplied: ${key}` };
@@ -93,7 +93,7 @@ function* contentProblems({ role, content, tool_calls, refusal }: Json, i: numbe
     if (typeof record(part)["type"] !== "string") yield missing(`messages[${i}].content[${k}].type`);
 }
 
-/** OpenAI takes ids of 40 characters; some servers give longer ones themselves. */
+/** OpenAI accepts ids of up to 40 characters; some servers issue longer ones. */
 function mostOf(compatible: boolean): number {
   return compatible ? 1000 : 40;
 }
@@ -113,7 +113,7 @@ function* callProblems(calls: unknown, i: number, most: number): Generator<Probl
   }
 }
 
-/** Each call has its result right after the message that asked for it, and nothing else is a result. */
+/** Each call has its result directly after its message, and there are no other results. */
 function* pairProblems(messages: readonly Json[]): Generator<Problem> {
   let open = new Set<string>();
   let answered = new Set<string>();

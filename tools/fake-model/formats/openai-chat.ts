@@ -1,4 +1,4 @@
-/** Chat completions: OpenAI's, and those of the many servers that took the format over, each in its dialect. */
+/** Chat completions: OpenAI's, and those of the many compatible servers, each in its dialect. */
 import type { Reply, ReplyCall } from "../reply.ts";
 import { contentText, event, list, offered, record, text, withArguments } from "./format.ts";
 import type {
@@ -23,20 +23,20 @@ export interface ChatDialect {
   matches(path: string): boolean;
   id(call: ReplyCall, place: CallPlace): string;
   readonly thoughts: Thoughts;
-  /** What ends a reply. */
+  /** The finish reasons. */
   readonly finish: { readonly stop: string; readonly calls: string; readonly length: string };
   usage(reply: Reply): Json;
-  /** Where a stream has its usage: in a chunk of its own (where it was asked for, or always), or in the last one. */
+  /** Where a stream has its usage: in a separate chunk (on request, or always), or in the last one. */
   readonly usageAt: "asked" | "always" | "last" | "choice" | "x_groq";
-  /** A call comes in one chunk. */
+  /** A call is sent in one chunk. */
   readonly wholeCalls?: true;
-  /** A comment that the stream begins with. */
+  /** A comment at the beginning of the stream. */
   readonly comment?: string;
-  /** Fields of its own in each answer. */
+  /** Additional fields in each response. */
   readonly head?: Json;
   problems(request: WireRequest): Iterable<Problem>;
   refusal(trouble: RefusalTrouble): Refusal;
-  /** In a stream that has begun. */
+  /** In a stream that has started. */
   errorFrame?(): string;
   /** Called with each reply that has calls. */
   onReply?(reply: Reply, calls: readonly Json[]): void;
@@ -214,11 +214,11 @@ export function makeChat(dialect: ChatDialect): Format {
   };
 }
 
-/** What most have in common. */
+/** Common to most. */
 export const OPENAI_DIALECT: ChatDialect = {
   matches: (path) => path.endsWith("/chat/completions"),
   id: (call) => call.id("call_"),
-  // OpenAI itself keeps the reasoning of this format to itself.
+  // OpenAI does not return reasoning in this format.
   thoughts: "hidden",
   finish: { stop: "stop", calls: "tool_calls", length: "length" },
   usage: openaiUsage,
@@ -228,7 +228,7 @@ export const OPENAI_DIALECT: ChatDialect = {
   refusal: openaiRefusal,
 };
 
-/** Any server that took over the format: below `/compatible`. */
+/** Any compatible server: below `/compatible`. */
 export const compatibleChat = makeChat({
   ...OPENAI_DIALECT,
   matches: (path) => path.startsWith("/compatible/") && path.endsWith("/chat/completions"),

@@ -1,4 +1,4 @@
-/** How OpenAI says no, in both of its formats. */
+/** OpenAI's errors, in both formats. */
 import { isRecord, list, record, text, unknownKeys, words } from "./format.ts";
 import type { Json, Problem, Refusal, RefusalTrouble } from "./format.ts";
 import { metaProblems, strictProblems } from "./json-schema.ts";
@@ -88,7 +88,7 @@ export function wrongType(param: string, expected: string, value: unknown): Prob
   };
 }
 
-/** An id that a call goes by. */
+/** The id of a call. */
 export function* idProblems(id: unknown, param: string, most: number): Generator<Problem> {
   if (id === undefined || id === null) yield missing(param);
   else if (typeof id !== "string") yield wrongType(param, "a string", id);
@@ -111,7 +111,7 @@ function tooLong(param: string, most: number, length: number): Problem {
 
 const TOOL_FIELDS = { nested: words("type function"), flat: words("type name description parameters strict") };
 
-/** `nested`: as chat completions have it, each tool's function in an object of its own. */
+/** `nested`: as in chat completions, each tool's function in its own object. */
 export function* openaiToolProblems(body: Json, { nested }: { readonly nested: boolean }): Generator<Problem> {
   const { tools } = body;
   if (tools === undefined) {
@@ -169,7 +169,7 @@ function* parameterProblems(body: Json, place: string): Generator<Problem> {
     yield invalid(`In context=${context(at)}, ${problem}`);
 }
 
-/** As Python prints a tuple: these messages come from there. */
+/** Formatted like a Python tuple: the messages come from Python. */
 function context(place: readonly string[]): string {
   const inside = place.map((each) => `'${each}'`).join(", ");
   return place.length === 1 ? `(${inside},)` : `(${inside})`;

@@ -1,4 +1,4 @@
-/** What OpenAI's responses refuse. */
+/** What OpenAI's Responses API rejects. */
 import { isRecord, list, record, text, unknownKeys, words } from "./format.ts";
 import type { Json, Problem } from "./format.ts";
 import { emptyArray, idProblems, missing, openaiToolProblems, unknownParameter, wrongType } from "./openai-errors.ts";
@@ -20,11 +20,11 @@ const ITEM_FIELDS: Readonly<Record<string, readonly string[]>> = {
 
 const ROLES = words("user assistant system developer");
 
-/** Begins what is given out as encrypted: what does not begin so was never given out. */
+/** Prefix of encrypted items that were issued: others are rejected. */
 export const ENCRYPTED = "gAAAA";
 
 export interface Stored {
-  /** The item that was given out under an id, where it was to be stored. */
+  /** The item that was issued under an id, if it was stored. */
   item(id: string): Json | undefined;
 }
 
@@ -48,7 +48,7 @@ export function* responsesProblems(body: Json, stored: Stored): Generator<Proble
   yield* openaiToolProblems(body, { nested: false });
 }
 
-/** The items of a request, with what it only refers to put in. */
+/** The items of a request, with referenced items resolved. */
 export function resolved({ input }: Json, stored: Stored): Json[] {
   if (typeof input === "string") return [{ role: "user", content: input }];
   return list(input).map((each) => {

@@ -1,17 +1,17 @@
-/** What a quirk is: a reply, or an answer instead of one, as servers are known to give it. */
+/** A quirk: a known deviation of servers, as a changed reply or as a response instead of one. */
 import type { Conversation, FormatName, Refusal, RefusalTrouble } from "../formats/format.ts";
 import type { Reply } from "../reply.ts";
 
-/** What a client does that works. */
-type Outcome = "uses it" | "tells the model" | "asks again" | "compacts" | "gives up" | "shows the refusal";
+/** What a working client does. */
+type Outcome = "uses it" | "tells the model" | "retries" | "compacts" | "gives up" | "shows the refusal";
 
 export interface QuirkContext {
   readonly conversation: Conversation;
-  /** In the vendor's words and shape. */
+  /** In the vendor's words and format. */
   refusal(trouble: RefusalTrouble): Refusal;
-  /** Below whose path it came. */
+  /** The vendor of the path. */
   readonly vendor: string | undefined;
-  /** What the request counts for. */
+  /** Tokens of the request. */
   readonly tokens: number;
 }
 
@@ -21,14 +21,14 @@ export interface Quirk {
   /** One line for `--list` and the documents. */
   readonly about: string;
   readonly client: Outcome;
-  /** Where it is known from. Without it: all formats. */
+  /** The formats in which it occurs. Default: all. */
   readonly formats?: readonly FormatName[];
-  /** A reply that is said in another way. */
+  /** Changes the reply. */
   readonly change?: Change;
-  /** How the reply goes over the wire: the connection stays open after its end; or it is one JSON where a stream was asked for. */
+  /** How the reply goes over the wire: the connection stays open after its end; or it is one JSON document although a stream was requested. */
   readonly wire?: "held_open" | "json" | "json_as_events";
-  /** The model wrote a reply all the same, and that is billed. */
+  /** The model generated a reply anyway, which is billed. */
   readonly billed?: true;
-  /** An answer instead of a reply. */
+  /** A response instead of a reply. */
   answer?(context: QuirkContext): Refusal;
 }

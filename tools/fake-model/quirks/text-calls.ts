@@ -50,7 +50,7 @@ const fenced = (call: ReplyCall, language: string): string =>
 // oxfmt-ignore
 export const TEXT_CALLS = {
   text_call_hermes:          { about: "Qwen and Hermes: <tool_call>{json}</tool_call>", form: lines(hermes) },
-  text_call_unclosed:        { about: "the same, and the closing tag is missing", form: (calls) => lines(hermes)(calls).replace(/\n<\/tool_call>$/, "") },
+  text_call_unclosed:        { about: "the same without the closing tag", form: (calls) => lines(hermes)(calls).replace(/\n<\/tool_call>$/, "") },
   text_call_qwen_xml:        { about: "Qwen3-Coder: <tool_call><function=name><parameter=key>", form: lines((call) => `<tool_call>\n<function=${call.name}>\n${each(call, (key, value) => `<parameter=${key}>\n${value}\n</parameter>`)}\n</function>\n</tool_call>`) },
   text_call_fenced:          { about: "JSON in a fence that names an offered tool", form: lines((call) => fenced(call, "json")) },
   text_call_fenced_tool:     { about: "the same in a fence of the language tool_call", form: lines((call) => fenced(call, "tool_call")) },
@@ -68,5 +68,5 @@ export const TEXT_CALLS = {
   text_call_kimi:            { about: "Kimi: <|tool_calls_section_begin|>", form: (calls) => `<|tool_calls_section_begin|>${lines((call, i) => `<|tool_call_begin|>functions.${call.name}:${i}<|tool_call_argument_begin|>${call.arguments_text}<|tool_call_end|>`, "")(calls)}<|tool_calls_section_end|>` },
   text_call_harmony:         { about: "gpt-oss: <|channel|>commentary to=functions.name", form: lines((call) => `<|channel|>commentary to=functions.${call.name} <|constrain|>json<|message|>${call.arguments_text}<|call|>`) },
   text_call_minimax:         { about: "MiniMax: <minimax:tool_call><invoke>", form: (calls) => `<minimax:tool_call>\n${lines(invoke)(calls)}\n</minimax:tool_call>` },
-  text_call_invoke:          { about: "as Claude's older prompts had it: <function_calls><invoke>", form: (calls) => `<function_calls>\n${lines(invoke)(calls)}\n</function_calls>` },
+  text_call_invoke:          { about: "as in Claude's older prompts: <function_calls><invoke>", form: (calls) => `<function_calls>\n${lines(invoke)(calls)}\n</function_calls>` },
 } as const satisfies Record<string, { readonly about: string; readonly form: Form }>;

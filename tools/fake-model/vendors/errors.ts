@@ -1,4 +1,4 @@
-/** How each vendor says no: the shape of its errors, and its words. */
+/** Each vendor's errors: format and wording. */
 import { record } from "../formats/format.ts";
 import type { Problem, Refusal, RefusalTrouble } from "../formats/format.ts";
 import { openaiRefusal } from "../formats/openai-errors.ts";
@@ -15,11 +15,11 @@ interface VendorError {
 type Row = readonly [status: number, message: string, type?: string, code?: string | number | null];
 
 interface ErrorStyle {
-  /** The body. A string is sent as it is. */
+  /** The body. A string is sent unchanged. */
   wrap(error: VendorError): unknown;
-  /** What is not listed is said as OpenAI says it. */
+  /** Errors that are not listed use OpenAI's wording. */
   readonly words: Partial<Record<RefusalTrouble["kind"], Row>>;
-  /** The type of an error about what was sent. */
+  /** The type of an invalid request error. */
   readonly invalid?: readonly [type: string, code: string | number | null];
 }
 
@@ -47,7 +47,7 @@ function errorOf({ words, invalid }: ErrorStyle, trouble: RefusalTrouble): Vendo
   };
 }
 
-/** A problem that a vendor words, and types, in its own way. */
+/** A problem with the vendor's own wording and type. */
 export interface VendorProblem extends Problem {
   readonly type?: string;
 }
@@ -67,7 +67,7 @@ const nested: ErrorStyle["wrap"] = ({ message, type, code }) => ({ error: { mess
 const flat: ErrorStyle["wrap"] = ({ message, type, code }) => ({ object: "error", message, type, param: null, code });
 const REQUEST_ID = "0217642a1c4b4f1d9f3e5b";
 
-/** Mistral's gateway says less than its models do. */
+/** Mistral's gateway reports less than its models. */
 const mistral: ErrorStyle["wrap"] = (error) => {
   if (error.trouble.kind === "no_key" || error.trouble.kind === "wrong_key") return { detail: error.message };
   return flat(error);
@@ -75,7 +75,7 @@ const mistral: ErrorStyle["wrap"] = (error) => {
 
 const google: ErrorStyle["wrap"] = ({ status, message, type }) => [{ error: { code: status, message, status: type } }];
 
-/** What the vendor behind it said stands inside, as text. */
+/** The upstream vendor's message is inside, as text. */
 const openrouter: ErrorStyle["wrap"] = ({ status, message, type, trouble }) => {
   const isOwn = !["invalid", "too_long"].includes(trouble.kind) || type === "openrouter";
   if (isOwn) return { error: { message, code: status }, user_id: "user_2fake" };
@@ -253,7 +253,7 @@ const STYLES = {
 
 type StyleName = keyof typeof STYLES;
 
-/** How a vendor answers what it does not take. */
+/** How a vendor answers a rejected request. */
 export function refusalOf(name: StyleName): (trouble: RefusalTrouble) => Refusal {
   return refusalIn(STYLES[name]);
 }
@@ -273,7 +273,7 @@ const DOOR_TYPES: Readonly<Record<number, string>> = {
   529: "overloaded_error",
 };
 
-/** Its words in the shape that clients of Anthropic's format read. */
+/** Its message in the format of Anthropic's errors. */
 export function doorRefusalOf(name: StyleName): (trouble: RefusalTrouble) => Refusal {
   const wrap: ErrorStyle["wrap"] = ({ status, message }) => ({
     type: "error",

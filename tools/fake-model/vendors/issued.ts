@@ -1,4 +1,4 @@
-/** The calls that a vendor gave out, to tell what comes back changed. */
+/** The calls that a vendor issued, to detect changed ones. */
 import { list, record, text } from "../formats/format.ts";
 import type { Json, Problem } from "../formats/format.ts";
 import type { Reply } from "../reply.ts";
@@ -7,9 +7,9 @@ const MAX_CALLS = 10_000;
 
 export interface Issued {
   add(reply: Reply, calls: readonly Json[]): void;
-  /** What was thought before a call; undefined where it gave out none with that id. */
+  /** The thinking before a call; undefined if no call with that id was issued. */
   reasoning(id: string): string | undefined;
-  /** The id of a call in the history that it gave out under another one. */
+  /** The id of a call in the history that was issued under a different id. */
   rewritten(body: Json): { readonly was: string; readonly is: string } | undefined;
 }
 
@@ -25,7 +25,7 @@ export function createIssued(): Issued {
       const ids = calls.map((call) => text(call["id"]));
       for (const [i, call] of calls.entries()) {
         const id = ids[i] ?? "";
-        // A client gives another id to a call that has none, or one that stands twice.
+        // Clients replace missing and duplicate ids.
         const isOwn = id !== "" && !byId.has(id) && ids.indexOf(id) === ids.lastIndexOf(id);
         if (id !== "") byId.set(id, { reasoning });
         if (!isOwn) continue;
@@ -49,7 +49,7 @@ export function createIssued(): Issued {
   };
 }
 
-/** Kimi's models count the calls by their ids: with others in the history they stop calling. */
+/** Kimi's models count calls by their ids: with other ids in the history they stop calling. */
 export function rewrittenIds(issued: Issued, body: Json): Problem | undefined {
   const found = issued.rewritten(body);
   if (found === undefined) return undefined;

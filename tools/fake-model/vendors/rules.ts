@@ -1,4 +1,4 @@
-/** What each vendor's chat completions refuse beyond what all of them do. */
+/** What each vendor's chat completions reject in addition to the common rules. */
 import { detailSignature } from "../formats/chat-thoughts.ts";
 import { isRecord, list, record, text, words } from "../formats/format.ts";
 import type { Json } from "../formats/format.ts";
@@ -28,13 +28,13 @@ function isEmpty(content: unknown): boolean {
   return Array.isArray(content) ? content.length === 0 : text(content).trim() === "";
 }
 
-/** Whether a model thinks in this request, by the switch or, where that is not set, by its name. */
+/** Whether a model thinks in this request: by the switch, or by default from its name. */
 function isThinking({ model, thinking }: Json, byDefault: RegExp): boolean {
   const type = record(thinking)["type"];
   return type === "enabled" || (type !== "disabled" && byDefault.test(text(model)));
 }
 
-/** Messages from one of the user's to the next, each with whether there is a call among them. */
+/** Messages between two user messages, each with whether a call is among them. */
 function turnsOf(body: Json): readonly { readonly placed: readonly Placed[]; readonly hasCalls: boolean }[] {
   const turns: Placed[][] = [[]];
   for (const placed of messagesOf(body)) {
@@ -67,7 +67,7 @@ function* kimi(body: Json): Generator<VendorProblem> {
   }
 }
 
-/** Text in the place of arguments has to be an object in JSON: a template, or a parser, reads it. */
+/** Arguments must be a JSON object: a template or parser reads them. */
 function jsonArguments(says: (call: Json, reason: string) => string, extra: Partial<VendorProblem> = {}): Rule {
   return function* problems(body) {
     for (const { message } of assistantsOf(body))
@@ -86,7 +86,7 @@ function whyNotObject(given: unknown): string | undefined {
   }
 }
 
-/** Templates of local models take the system text first, and some take turns only by turns. */
+/** Templates of local models require the system message first, and some require alternating roles. */
 function* template(body: Json): Generator<VendorProblem> {
   let before = "";
   for (const { message, i } of messagesOf(body)) {
@@ -173,7 +173,7 @@ function* minimaxTools({ tools }: Json): Generator<VendorProblem> {
       yield { message: "invalid params, function parameters is empty (2013)" };
 }
 
-/** What the vendor behind it signed comes back as it was, with the calls of the turn that is under way. */
+/** Signed data of the upstream vendor must be sent back unchanged with the calls of the current turn. */
 function* openrouter(body: Json, issued: Issued): Generator<VendorProblem> {
   const begin = messagesOf(body).findLast(({ message }) => message["role"] === "user")?.i ?? 0;
   for (const { message, i } of assistantsOf(body)) {
@@ -203,7 +203,7 @@ function all(...rules: readonly Rule[]): Rule {
 
 const idOf = (call: Json): string => text(call["id"]);
 
-/** Beyond what all refuse. A vendor without a row refuses nothing more. */
+/** In addition to the common rules. A vendor without a row rejects nothing more. */
 // oxfmt-ignore
 export const RULES: Readonly<Record<string, Rule>> = {
   deepseek,
@@ -223,7 +223,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   tgi:      template,
 };
 
-/** Thoughts at the doors in Anthropic's format of vendors that want them back: with the calls that followed them. */
+/** Vendors that require thinking to be sent back in Anthropic's format: with the calls that followed it. */
 export function* doorThoughts(body: Json, issued: Issued): Generator<VendorProblem> {
   for (const { message } of assistantsOf(body)) {
     const blocks = list(message["content"]).map((each) => record(each));

@@ -46,7 +46,7 @@ const IDS: Readonly<Partial<Record<VendorName, RegExp>>> = {
   lmstudio: /^\d{9}$/, llamacpp: /^\w{32}$/, tgi: /^0$/,
 };
 
-/** Where each tells what was thought. */
+/** Where each vendor returns thinking. */
 // oxfmt-ignore
 const THOUGHTS: Readonly<Partial<Record<VendorName, string>>> = {
   deepseek: "reasoning_content", kimi: "reasoning_content", qwen: "reasoning_content", xai: "reasoning_content", zai: "reasoning_content",
@@ -123,7 +123,7 @@ interface RuleCase {
   readonly vendor: VendorName;
   readonly title: string;
   readonly messages: readonly Body[];
-  /** Not said: it is taken. */
+  /** Default: accepted. */
   readonly says?: RegExp;
   readonly fields?: Body;
 }

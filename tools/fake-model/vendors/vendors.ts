@@ -1,4 +1,4 @@
-/** Every vendor and local server that is played, below a path of its name. */
+/** Every emulated vendor and local server, below a path with its name. */
 import { ANTHROPIC_DIALECT, makeAnthropic } from "../formats/anthropic.ts";
 import { anthropicProblems } from "../formats/anthropic-check.ts";
 import type { Format, Json } from "../formats/format.ts";
@@ -13,7 +13,7 @@ import { IDS } from "./ids.ts";
 import { createIssued, rewrittenIds } from "./issued.ts";
 import { doorThoughts, RULES } from "./rules.ts";
 
-/** What a vendor keeps of prompts: by marks, by prefix (steps and the least, in tokens), or nothing that it tells. */
+/** A vendor's prompt cache: by marks, by prefix (step and minimum, in tokens), or none that it reports. */
 export type CacheKind = "marked" | readonly [step_tokens: number, minimum_tokens: number] | undefined;
 
 interface VendorRow {
@@ -22,17 +22,17 @@ interface VendorRow {
   readonly needs_key: boolean;
   readonly doors: readonly ("chat" | "messages" | "responses" | "gemini")[];
   readonly cache?: CacheKind;
-  /** What does not fit is cut off at its beginning, and nothing is said. */
+  /** Prompts that are too long are truncated at the beginning, silently. */
   readonly truncates?: true;
   readonly ids?: keyof typeof IDS;
-  /** At its door in Anthropic's format, where they differ. */
+  /** For its endpoint in Anthropic's format, if different. */
   readonly doorIds?: keyof typeof IDS;
-  /** Its models want their thoughts back, there. */
+  /** Its models require their thinking to be sent back there. */
   readonly doorThinks?: true;
   readonly chat?: Partial<ChatDialect>;
 }
 
-/** DeepSeek counts what was in the cache and what was not. */
+/** DeepSeek reports cache hits and misses. */
 function deepseekUsage(reply: Reply): Json {
   const { input_tokens, cached_input_tokens } = reply.usage;
   return {
@@ -42,7 +42,7 @@ function deepseekUsage(reply: Reply): Json {
   };
 }
 
-/** What was thought is counted beside the completion, not in it. */
+/** Thinking is counted in addition to the completion. */
 function xaiUsage(reply: Reply): Json {
   const { input_tokens, output_tokens, reasoning_tokens } = reply.usage;
   return {
@@ -57,7 +57,7 @@ function kimiUsage(reply: Reply): Json {
   return { ...openaiUsage(reply), cached_tokens: reply.usage.cached_input_tokens };
 }
 
-/** Three numbers, as most local servers have them. */
+/** Three numbers, as in most local servers. */
 function shortUsage(reply: Reply): Json {
   const { prompt_tokens, completion_tokens, total_tokens } = openaiUsage(reply);
   return { prompt_tokens, completion_tokens, total_tokens };
@@ -102,7 +102,7 @@ export const VENDOR_NAMES = Object.keys(ROWS) as readonly VendorName[];
 export interface Vendor {
   readonly name: VendorName;
   readonly title: string;
-  /** A model that it has. */
+  /** A model name that it accepts. */
   readonly model: string;
   readonly needs_key: boolean;
   readonly cache: CacheKind;
@@ -110,7 +110,7 @@ export interface Vendor {
   readonly formats: readonly Format[];
 }
 
-/** One for each server: a vendor remembers what it gave out. */
+/** One per server: a vendor remembers what it issued. */
 export function makeVendor(name: VendorName): Vendor {
   const row: VendorRow = ROWS[name];
   const { title, model, needs_key, cache, truncates = false } = row;
@@ -148,7 +148,7 @@ function messagesDoor(name: VendorName, row: VendorRow): Format {
   return makeAnthropic({
     ...ANTHROPIC_DIALECT,
     id: IDS[row.doorIds ?? row.ids ?? "anthropic"],
-    // Through OpenRouter the signatures are Anthropic's. Others use signatures that are not checked, or none.
+    // Through OpenRouter the signatures are Anthropic's. Other vendors use unchecked signatures, or none.
     signature: name === "openrouter" ? ANTHROPIC_DIALECT.signature : row.doorThinks ? ({ id }) => id : () => "",
     onReply: issued.add,
     *problems({ body }) {

@@ -27,7 +27,7 @@ const KINDS: Readonly<Record<string, readonly [ModelKind, FormatName, string]>> 
 const WANTED: Readonly<Record<string, { readonly asked: number; readonly reasons?: RegExp }>> = {
   "uses it": { asked: 1 },
   "tells the model": { asked: 1 },
-  "asks again": { asked: 2 },
+  retries: { asked: 2 },
   "gives up": { asked: 1, reasons: /^(?:bad_request|quota|key_refused|not_found)$/ },
   "shows the refusal": { asked: 1, reasons: /^(?:refused|content_filter)$/ },
   compacts: { asked: 1, reasons: /^(?:context_length|rate_limited)$/ },

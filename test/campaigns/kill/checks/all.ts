@@ -18,10 +18,10 @@ type Check = (found: Found) => readonly string[] | Promise<readonly string[]>;
 const CHECKS: readonly (readonly [promise: string, check: Check])[] = [
   ["every accepted task is answered",            checkAnswers],
   ["the tasks of a chat are done in order",      checkOrder],
-  ["answers by Telegram arrive in order",        checkTelegram],
+  ["Telegram answers arrive in order",           checkTelegram],
   ["no call is executed twice",                  checkCalls],
-  ["no answered round is asked again",           checkModel],
-  ["what people said holds",                     checkPeople],
+  ["no answered round is requested again",       checkModel],
+  ["answers of users are respected",             checkPeople],
   ["no lane is stuck",                           checkLanes],
   ["the record is intact",                       checkRecord],
   ["no temporary file is left",                  checkFiles],

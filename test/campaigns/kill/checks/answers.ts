@@ -23,8 +23,8 @@ export function checkAnswers(found: Found): string[] {
 const ENDS: ReadonlySet<string> = new Set(["task.completed", "task.failed", "task.dead_lettered"]);
 
 function checkWish(found: Found, wish: Wish, task: TaskRow | undefined): string[] {
-  const about = `Task ${wish.task} (${wish.kind}, ${wish.task_id ?? "not taken in"})`;
-  if (task === undefined) return [`${about} was accepted and is lost`];
+  const about = `Task ${wish.task} (${wish.kind}, ${wish.task_id ?? "not accepted"})`;
+  if (task === undefined) return [`${about} was accepted and lost`];
   const mayBe = kindOf(wish.kind).fate === "stop" ? ["done", "cancelled"] : ["done"];
   if (!mayBe.includes(task.state))
     return [`${about} ended as ${task.state} (${task.error ?? "no error"}), not ${mayBe.join(" or ")}`];
@@ -36,7 +36,8 @@ function checkWish(found: Found, wish: Wish, task: TaskRow | undefined): string[
   const problems: string[] = [];
   if (replies.length < ended || replies.length > ended + cancelled)
     problems.push(`${about} ended ${ended} times, was cancelled ${cancelled} times and has ${replies.length} replies`);
-  if (sent !== replies.length) problems.push(`${about} has ${replies.length} replies, and on record ${sent} were sent`);
+  if (sent !== replies.length)
+    problems.push(`${about} has ${replies.length} replies, and ${sent} were recorded as sent`);
   const last = replies.at(-1)?.body ?? "";
   if (task.state === "done" && found.stage.model !== undefined && last !== answerOf(wish))
     problems.push(`${about} was answered ${JSON.stringify(last)}`);

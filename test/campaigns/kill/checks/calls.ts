@@ -22,7 +22,7 @@ export function checkCalls(found: Found): string[] {
   );
   const unrequested = [...found.marks.keys()].filter((mark) => !byMark.has(mark));
   return [
-    ...unrequested.map((mark) => `${mark} was done, and no reply on record asks for it`),
+    ...unrequested.map((mark) => `${mark} was executed, but no recorded reply requests it`),
     ...found.calls.flatMap((call) => problemsOf(call)),
     ...[...byMark].flatMap(([mark, calls]) => checkEffects(mark, calls, found.marks.get(mark) ?? 0)),
     ...checkRemoved(found),
@@ -50,7 +50,7 @@ function checkEffects(mark: string, calls: readonly CallStory[], ran: number): s
   const most = calls.filter((call) => call.starts > 0 && !NEVER_RAN.has(codeOf(call))).length;
   if (ran >= least && ran <= most) return [];
   const ended = calls.map((call) => `${call.tool_call_id} started ${call.starts} times, ${codeOf(call)}`).join("; ");
-  return [`${mark} was done ${ran} times, not ${least === most ? least : `${least} to ${most}`}: ${ended}`];
+  return [`${mark} was executed ${ran} times, not ${least === most ? least : `${least} to ${most}`}: ${ended}`];
 }
 
 /** What a person said no to is still there; what was deleted on record is gone. */
@@ -60,8 +60,9 @@ function checkRemoved({ stage, calls }: Found): string[] {
     if (call.name !== "delete_file" || wish === undefined) return [];
     const isThere = existsSync(join(stage.world.root, "doomed", wish.task));
     const isDenied = kindOf(wish.kind).answer === "deny";
-    if (isDenied && !isThere) return [`doomed/${wish.task} is gone, and a person said no to that`];
-    if (codeOf(call) === "ok" && isThere) return [`doomed/${wish.task} is there, and on record it was deleted`];
+    if (isDenied && !isThere) return [`doomed/${wish.task} is gone although its deletion was denied`];
+    if (codeOf(call) === "ok" && isThere)
+      return [`doomed/${wish.task} exists although the record says that it was deleted`];
     return [];
   });
 }

@@ -10,7 +10,7 @@ export function checkModel({ stage, eventsOf }: Found): string[] {
   const allowed = SLEEPERS.reduce((sum, kind) => sum + (tally.kills[kind] ?? 0), 0);
   const problems =
     model.askedInVain.length > allowed
-      ? model.askedInVain.map((key) => `The model was asked for ${key}, and the answer was on record`)
+      ? model.askedInVain.map((key) => `The model was asked for ${key} although the answer was recorded`)
       : [];
   const byTask = new Map<string, number>();
   for (const [key, count] of model.asked) {
@@ -21,7 +21,8 @@ export function checkModel({ stage, eventsOf }: Found): string[] {
     const events = eventsOf.get(wishes.byTask(task)?.task_id ?? "") ?? [];
     const count = (...types: readonly string[]): number => events.filter(({ type }) => types.includes(type)).length;
     const most = count("model.completed", "model.failed", "task.resumed", "task.cancelled") + allowed;
-    if (asked > most) problems.push(`The model was asked ${asked} times about ${task}; its record explains ${most}`);
+    if (asked > most)
+      problems.push(`The model was asked ${asked} times about ${task}; its record accounts for ${most}`);
   }
   return problems;
 }

@@ -30,7 +30,7 @@ function followLane(lane: string, events: readonly PlacedEvent[]): string[] {
       const next = current ?? queue[0];
       if (next !== task)
         problems.push(
-          `Lane ${lane}, event ${position}: ${task} ${type === "task.started" ? "began" : "went on"} when it was the turn of ${next ?? "no task"}`,
+          `Lane ${lane}, event ${position}: ${task} ${type === "task.started" ? "started" : "resumed"} when the next task was ${next ?? "none"}`,
         );
       if (queue[0] === task) queue.shift();
       current = task;
@@ -41,7 +41,7 @@ function followLane(lane: string, events: readonly PlacedEvent[]): string[] {
     }
   }
   if (queue.length > 0 || current !== undefined)
-    problems.push(`Lane ${lane}: ${current ?? queue.join(", ")} did not come to an end`);
+    problems.push(`Lane ${lane}: ${current ?? queue.join(", ")} did not finish`);
   return problems;
 }
 
@@ -49,7 +49,7 @@ function followLane(lane: string, events: readonly PlacedEvent[]): string[] {
 function checkDelay({ eventsOf }: Found, { task, task_id, run_at, isSaid }: Wish): string[] {
   const began = eventsOf.get(task_id ?? "")?.find(({ type }) => type === "task.started")?.ts;
   if (run_at === undefined || isSaid === true || began === undefined || began >= run_at) return [];
-  return [`Task ${task} was to begin at ${run_at}, and began at ${began}`];
+  return [`Task ${task} was due at ${run_at}, but started at ${began}`];
 }
 
 /** Replies are sent in the order in which their tasks ended. */

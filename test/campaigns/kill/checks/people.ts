@@ -17,8 +17,8 @@ function checkStopped({ stage, eventsOf }: Found): string[] {
     const over = events.findIndex(({ type }) => type === "task.cancelled");
     const after = over === -1 ? [] : events.slice(over + 1).filter(({ type }) => type !== "reply.sent");
     return [
-      ...again.map(({ position }) => `Task ${task} was stopped by a person and taken up again (event ${position})`),
-      ...after.map(({ type, position }) => `Task ${task} was cancelled, and after it came ${type} (event ${position})`),
+      ...again.map(({ position }) => `Task ${task} was stopped by a user and resumed (event ${position})`),
+      ...after.map(({ type, position }) => `Task ${task} was cancelled, and then followed ${type} (event ${position})`),
     ];
   });
 }

@@ -12,14 +12,14 @@ export async function checkRecord({ stage, events, query }: Found): Promise<stri
   const problems: string[] = [];
   const verified = await serving.command(["audit", "verify"]);
   if (verified.code !== 0)
-    problems.push(`autonous audit verify ended with ${verified.code}: ${verified.said.slice(0, 2000)}`);
+    problems.push(`autonous audit verify exited with ${verified.code}: ${verified.said.slice(0, 2000)}`);
   for (const [run_id, own] of Map.groupBy(events, (event) => event.run_id)) {
     const file = join(world.state_dir, "runs", run_id, "events.jsonl");
     const written = existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
     const wanted = own.map(({ hash, seq }) => `${seq} ${hash}`);
     const found = written.map((line) => JSON.parse(line) as RuntimeEvent).map(({ hash, seq }) => `${seq} ${hash}`);
     if (found.join() !== wanted.join())
-      problems.push(`"${file}" has ${found.length} events, the table ${wanted.length}, or others`);
+      problems.push(`"${file}" has ${found.length} events, the table ${wanted.length}, or they differ`);
   }
   for (const [pragma, wanted] of [
     ["integrity_check", "ok"],
@@ -59,5 +59,5 @@ const LEFT_MS = 2000;
 /** No process of the service, of a worker or of a command is left. */
 export async function checkProcesses({ stage }: Found): Promise<string[]> {
   if (await comes(() => processesOf(stage.world).length === 0, LEFT_MS)) return [];
-  return processesOf(stage.world).map(({ pid, words }) => `The process ${pid} is left: ${words.slice(0, 200)}`);
+  return processesOf(stage.world).map(({ pid, words }) => `Process ${pid} is still running: ${words.slice(0, 200)}`);
 }

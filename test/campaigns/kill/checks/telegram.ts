@@ -29,7 +29,7 @@ function checkChat(found: Found, chat: string): string[] {
       const before = times[i - 1];
       if (before !== undefined && !tally.strikes.some((strike) => strike >= before - ON_ITS_WAY_MS && strike <= at))
         problems.push(
-          `The answer to ${wish.task} arrived in ${chat} ${times.length} times, and nothing was killed between two of them`,
+          `The answer to ${wish.task} arrived in ${chat} ${times.length} times, with no kill between two of them`,
         );
     }
     firsts.push({ wish, at: first, row: found.outbox.findLast(({ task_id }) => task_id === wish.task_id)?.id ?? 0 });
@@ -38,7 +38,7 @@ function checkChat(found: Found, chat: string): string[] {
   const byRecord = firsts.toSorted((one, other) => one.row - other.row).map(({ wish }) => wish.task);
   if (byArrival.join() !== byRecord.join())
     problems.push(
-      `The answers in ${chat} arrived as ${byArrival.join(", ")}, and were given as ${byRecord.join(", ")}`,
+      `The answers in ${chat} arrived as ${byArrival.join(", ")}, but were recorded as ${byRecord.join(", ")}`,
     );
   return problems;
 }
