@@ -18,8 +18,10 @@ import { hasCollector } from "../../telemetry/collector.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import { createPreview } from "../output/preview.ts";
 import { readModelInputs } from "../../workplace/model-requests.ts";
-import { canAsk, namedSkill, openAttended, startWith, stderrScreen } from "./approver.ts";
+import { namedSkill, openAttended, startWith, stderrScreen } from "./approver.ts";
 import type { CommandInput } from "../command.ts";
+import { SessionState } from "./session-state.ts";
+import type { TaskOwner } from "./session-state.ts";
 import { KeptResults } from "../records/kept-results.ts";
 import { printNotes } from "../output/notes-notice.ts";
 import type { Workplace } from "../../workplace/workplace.ts";
@@ -32,8 +34,7 @@ interface SessionOptions {
   readonly scopes: readonly LongScope[];
   /** Resumes this run. Default: a new run. */
   readonly run_id?: string;
-  /** Whether the task belongs to a chat, which continues when the task is stopped. */
-  readonly taskOf: "chat" | "run";
+  readonly taskOf: TaskOwner;
 }
 
 type Task = AgentOptions["task"];
@@ -67,9 +68,6 @@ export interface AgentSession {
 
 /** Events after which the streamed reply is complete. */
 const ENDS_REPLY: ReadonlySet<EventType> = new Set(["model.completed", "model.failed", "model.switched"]);
-
-/** A second Ctrl-C within this time stops more than the first. */
-const TWICE_MS = 2000;
 
 /** A chat repeats no calls: those left open by a killed process end immediately, and their changes can be undone. */
 function resumption({ run_id, taskOf }: SessionOptions): Pick<RuntimeOptions, "run_id" | "resumes"> {
@@ -116,20 +114,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
   return Object.assign(session, {
     runtime,
     view,
-    async ask(task: Task, { before }: { readonly before?: PreviousAttempt } = {}): Promise<TaskOutcome> {
-      const stop = state.begin();
-      try {
-        if (before !== undefined) await recordNextAttempt(runtime, task, before);
-        const { provider } = session;
-        const calling = { callSignal: () => state.beginCalls(), storedResult: async (id: string) => results.find(id) };
-        const how = { ...inputs, ...handlers, limits: options.limits, signal: stop, ...calling };
-        const outcome = await runRecorded({ runtime, provider, task: withRounds(task), ...how });
-        return { ...outcome, ...state.collected() };
-      } finally {
-        state.end();
-        preview.end();
-      }
-    },
+    ask: asker({ runtime, session, state, preview, results, how: { ...inputs, ...handlers, limits: options.limits } }),
     compact: (transcript: Transcript) =>
       compactIn(transcript, { ...inputs, runtime, session, state, limits: options.limits }),
     async close(): Promise<void> {
@@ -137,6 +122,39 @@ export async function openSession(input: CommandInput, options: SessionOptions):
       await traces?.close();
     },
   });
+}
+
+interface AskParts {
+  readonly runtime: Runtime;
+  /** Its provider may change between two tasks. */
+  readonly session: { readonly provider: ModelProvider };
+  readonly state: SessionState;
+  readonly preview: ReturnType<typeof createPreview>;
+  readonly results: KeptResults;
+  readonly how: Omit<Parameters<typeof runRecorded>[0], "runtime" | "provider" | "task" | "signal">;
+}
+
+function asker({ runtime, session, state, preview, results, how }: AskParts): AgentSession["ask"] {
+  return async (task, { before } = {}) => {
+    const stop = state.begin();
+    try {
+      if (before !== undefined) await recordNextAttempt(runtime, task, before);
+      const { provider } = session;
+      const calling = { callSignal: () => state.beginCalls(), storedResult: async (id: string) => results.find(id) };
+      const outcome = await runRecorded({
+        runtime,
+        provider,
+        task: withRounds(task),
+        ...how,
+        signal: stop,
+        ...calling,
+      });
+      return { ...outcome, ...state.collected() };
+    } finally {
+      state.end();
+      preview.end();
+    }
+  };
 }
 
 function withRounds(task: Task): Task {
@@ -185,90 +203,6 @@ async function openSessionTraces(
       return undefined;
     },
   });
-}
-
-/** The state of the running task, and what Ctrl-C stops. */
-class SessionState {
-  readonly #input: CommandInput;
-  readonly #taskOf: SessionOptions["taskOf"];
-  readonly #say: (text: string) => void;
-  #task = new AbortController();
-  #calls = new AbortController();
-  readonly #running = new Set<unknown>();
-  #unapproved: CallError[] = [];
-  #undoIds: string[] = [];
-  #isEstimated = false;
-  #isReported = false;
-  #lastMs = -TWICE_MS;
-  #releaseInterrupt = (): void => {};
-
-  constructor(input: CommandInput, { taskOf, say }: Pick<SessionOptions, "taskOf"> & { say: (text: string) => void }) {
-    this.#input = input;
-    this.#taskOf = taskOf;
-    this.#say = say;
-  }
-
-  /** Returns the signal of the task. */
-  begin(): AbortSignal {
-    this.#task = new AbortController();
-    this.#running.clear();
-    this.#unapproved = [];
-    this.#undoIds = [];
-    this.#isEstimated = false;
-    this.#isReported = false;
-    this.#releaseInterrupt = this.#input.onInterrupt(() => this.#interrupt());
-    return AbortSignal.any([this.#input.signal, this.#task.signal]);
-  }
-
-  beginCalls(): AbortSignal {
-    this.#calls = new AbortController();
-    return this.#calls.signal;
-  }
-
-  end(): void {
-    this.#releaseInterrupt();
-  }
-
-  collected(): Pick<TaskOutcome, "unapproved" | "undo_ids" | "isEstimated" | "isReported"> {
-    const counted = { isEstimated: this.#isEstimated, isReported: this.#isReported };
-    return { unapproved: this.#unapproved, undo_ids: this.#undoIds, ...counted };
-  }
-
-  note({ type, payload }: RuntimeEvent, result: ToolCallResult | undefined): void {
-    if (type === "tool_call.started") this.#running.add(payload["tool_call_id"]);
-    const { estimated, input_tokens } = Object(payload["usage"]) as Readonly<Record<string, unknown>>;
-    if (type === "model.completed" || type === "model.billed") {
-      this.#isEstimated ||= estimated === true;
-      // The estimated usage of a failed attempt is shown too, because it counts against the limits.
-      this.#isReported ||= input_tokens !== undefined && (estimated !== true || type === "model.billed");
-    }
-    if (result === undefined) return;
-    this.#running.delete(result.tool_call_id);
-    if (result.error?.code === "ApprovalRequired") this.#unapproved.push(result.error);
-    if (result.artifacts.undo_id !== undefined) this.#undoIds.push(result.artifacts.undo_id);
-  }
-
-  /** Stops the task after a second Ctrl-C. */
-  stop(): void {
-    if (this.#taskOf === "chat") this.#task.abort();
-    else process.kill(process.pid, "SIGINT");
-    this.#releaseInterrupt();
-  }
-
-  /** Stops the running calls first, then the task, and in a run the program. True: handled, stop nothing else. */
-  #interrupt(): boolean {
-    const isTwice = performance.now() - this.#lastMs < TWICE_MS;
-    this.#lastMs = performance.now();
-    const isChat = this.#taskOf === "chat";
-    if (!isTwice && canAsk() && this.#running.size > 0) {
-      this.#calls.abort(new ToolError("Cancelled", "The user cancelled the call at the terminal"));
-      this.#say(`Stopping the call; Ctrl-C again stops the ${isChat ? "task" : "run"}`);
-      return true;
-    }
-    if (!isChat && (this.#task.signal.aborted || !canAsk())) return false;
-    this.#task.abort();
-    return true;
-  }
 }
 
 /** After a failed attempt, which is recorded as ended, a new one starts. An interrupted one is resumed. */
