@@ -25,7 +25,7 @@ export class SessionState {
   #lastMs = -TWICE_MS;
   #releaseInterrupt = (): void => {};
 
-  constructor(input: CommandInput, { taskOf, say }: Pick<SessionOptions, "taskOf"> & { say: (text: string) => void }) {
+  constructor(input: CommandInput, { taskOf, say }: { taskOf: TaskOwner; say: (text: string) => void }) {
     this.#input = input;
     this.#taskOf = taskOf;
     this.#say = say;
