@@ -68,7 +68,7 @@ export { createKeyFile, openRecordKey, readRecordKey } from "./journal/record-ke
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { readLines } from "./journal/lines.ts";
 export { Prunings, pruningsFile, readPrunings } from "./journal/prunings.ts";
-export type { Gone, PrunedRun, RestoredPayload } from "./journal/prunings.ts";
+export type { RunRemoval, PrunedRun, RestoredPayload } from "./journal/prunings.ts";
 export { dropUnfinished, isRunId, runPath, syncFolder } from "./journal/run-folder.ts";
 export { buildTree } from "./journal/tree.ts";
 export type { EventNode } from "./journal/tree.ts";

@@ -1,4 +1,4 @@
-import type { Found, Span } from "./find-shape.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
 import { rightOf, runEnd } from "./view.ts";
 import { setOf } from "./characters.ts";
@@ -25,7 +25,7 @@ const HEAD = 48;
 const LEAST = 60;
 
 /** A private key as DER in base64, without PEM's lines around it. `anchor` is its beginning. */
-export function findDerKey(view: View, { start, end }: Span): Found | undefined {
+export function findDerKey(view: View, { start, end }: Span): SecretMatch | undefined {
   const beginning = view.text.slice(start, end);
   if (!DER_BEGINNINGS.includes(beginning) || !standsAlone(view, start)) return undefined;
   const stop = runEnd(view, end, { of: BASE64, window: LEAST });

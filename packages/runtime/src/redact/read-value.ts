@@ -1,7 +1,7 @@
 import { CODE, isQuote } from "./characters.ts";
 import { extend } from "./extent.ts";
 import type { Extent, Tail } from "./extent.ts";
-import type { Found } from "./find-shape.ts";
+import type { SecretMatch } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { Place } from "./places.ts";
 import { codeAt, createView, follows, restOfLine } from "./view.ts";
@@ -35,7 +35,7 @@ export function openingQuote(view: View, { at, isElement }: Place): Opening | un
 }
 
 /** A value that was redacted before: nothing to find, and reading continues after it as it did then. */
-export function skipRedacted(view: View, at: number): Found | undefined {
+export function skipRedacted(view: View, at: number): SecretMatch | undefined {
   if (!follows(view, at, REDACTION_MARKER)) return undefined;
   const end = at + REDACTION_MARKER.length;
   return { start: end, end };
