@@ -66,7 +66,7 @@ export { homeFolder } from "./own-files/home-folder.ts";
 export { NotAFileError, openOwnFile, readOwnText } from "./own-files/read-own-file.ts";
 export { createKeyFile, openRecordKey, readRecordKey } from "./journal/record-key.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
-export { readLines } from "./journal/lines.ts";
+export { readLines } from "./journal/read-lines.ts";
 export { Prunings, pruningsFile, readPrunings } from "./journal/prunings.ts";
 export type { RunRemoval, PrunedRun, RestoredPayload } from "./journal/prunings.ts";
 export { dropUnfinished, isRunId, runPath, syncFolder } from "./journal/run-folder.ts";

@@ -1,5 +1,5 @@
-import { lineEndAt, lineEndFrom } from "./lines.ts";
-import { findText } from "./search.ts";
+import { lineEndAt, lineEndFrom } from "./text-lines.ts";
+import { findText } from "./search-text.ts";
 
 /** A part of a text, from `start` up to `end`, and the edit that found it. */
 export interface Region {

@@ -2,9 +2,9 @@ import { ToolError } from "../protocol/errors.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { findRegions, makeSource, MAX_MATCHES, toLineFeeds } from "./find-text.ts";
 import type { Region, Source } from "./find-text.ts";
-import { lineNumbers, quoteLines, describeLines, describeRange, lineEndAt, lineEndFrom } from "./lines.ts";
-import { makeRedactedError } from "./marker.ts";
-import { nearestPassage } from "./nearest.ts";
+import { lineNumbers, quoteLines, describeLines, describeRange, lineEndAt, lineEndFrom } from "./text-lines.ts";
+import { makeRedactedError } from "./refuse-marker.ts";
+import { nearestPassage } from "./nearest-passage.ts";
 
 export interface Edit {
   readonly find: string;

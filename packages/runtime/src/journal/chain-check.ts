@@ -3,7 +3,7 @@ import { parseStrictJson } from "../protocol/json-places.ts";
 import { EMPTY_TAIL, hashOfEvent, isSealedLine, sealOf } from "./hash-chain.ts";
 import type { Seal, Tail } from "./hash-chain.ts";
 import type { Head } from "./heads.ts";
-import type { Line } from "./lines.ts";
+import type { Line } from "./read-lines.ts";
 import type { RecordKey } from "./record-key.ts";
 
 /**

@@ -6,7 +6,7 @@ import { makeId, makeTraceId } from "../protocol/ids.ts";
 import { hashOfEvent } from "./hash-chain.ts";
 import { readHead } from "./heads.ts";
 import { JsonlJournal } from "./jsonl-journal.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 import { wrongEntry } from "./record-entries.ts";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 

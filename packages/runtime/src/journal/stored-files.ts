@@ -3,7 +3,7 @@ import { closeSync, existsSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import type { AuditProblem } from "./chain-check.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 import { entriesOf, hasMoreNames, wrongEntry } from "./record-entries.ts";
 import { DamagedBook, findBook } from "./run-approvals.ts";
 import { storedName } from "./run-folder.ts";

@@ -5,7 +5,7 @@ import { ChainCheck } from "./chain-check.ts";
 import type { AuditProblem, ChainOptions, StoredHead } from "./chain-check.ts";
 import { EMPTY_TAIL, lineOf } from "./hash-chain.ts";
 import { hasHeadFile, headsFolder, readHead, runsWithHeads } from "./heads.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 import { chainIdOf, pruningsFile, readPrunings } from "./prunings.ts";
 import type { RunRemoval, PrunedRun, ReadPrunings } from "./prunings.ts";
 import { readRecordKey } from "./record-key.ts";

@@ -2,7 +2,7 @@ import { isInside } from "../paths/inside.ts";
 import { SENSITIVE_PLACES } from "./dangers.ts";
 import type { GitPlaces, Places } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
-import { isAtPlace } from "./package-caches.ts";
+import { isAtPlace } from "./cache-folders.ts";
 import { compilePlaces } from "./places.ts";
 import type { Place, PlaceRow, PlaceTable } from "./places.ts";
 import { RUN_LATER } from "./run-later.ts";

@@ -1,8 +1,8 @@
 import type { SecretMatch, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
-import { rightOf, runEnd } from "./view.ts";
-import { setOf } from "./characters.ts";
-import type { View } from "./view.ts";
+import { rightOf, runEnd } from "./text-view.ts";
+import { setOf } from "./character-sets.ts";
+import type { View } from "./text-view.ts";
 
 /** The possible base64 beginnings of a DER private key: a SEQUENCE with a length of one, two or three bytes. */
 export const DER_BEGINNINGS: readonly string[] = [

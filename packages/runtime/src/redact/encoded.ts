@@ -1,8 +1,8 @@
-import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./character-sets.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
 import { endsColour, isDiffSign, pastColours } from "./colours.ts";
-import { codeAt, codeBefore } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, codeBefore } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** A part of a text with its escapes decoded, and the original position of each character. */
 export interface DecodedPart {

@@ -1,12 +1,12 @@
-import { CODE, isIn, isNewline, isQuote, isSpace, setOf, SETS } from "./characters.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, setOf, SETS } from "./character-sets.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { ROWS_BY_PROGRAM } from "./program-options.ts";
-import type { ProgramOption } from "./program-options.ts";
+import { ROWS_BY_PROGRAM } from "./program-secrets.ts";
+import type { ProgramOption } from "./program-secrets.ts";
 import { isPlaceholderOrReference } from "./placeholders.ts";
 import { isPlainWord } from "./values.ts";
-import { beforeMarker, codeAt, codeBefore, restOfLine, runEnd, runStart } from "./view.ts";
-import type { View } from "./view.ts";
+import { beforeMarker, codeAt, codeBefore, restOfLine, runEnd, runStart } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** At most this much of a command is read. */
 const COMMAND_WINDOW = 600;

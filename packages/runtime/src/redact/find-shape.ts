@@ -1,10 +1,10 @@
-import { CODE, isIn, isSpace, SETS, setOf } from "./characters.ts";
+import { CODE, isIn, isSpace, SETS, setOf } from "./character-sets.ts";
 import type { DecodedPart } from "./encoded.ts";
 import type { Tail } from "./extent.ts";
 import type { Shape, SplitShape } from "./shapes.ts";
 import { joinWrapped } from "./wrapped.ts";
-import { beforeMarker, codeAt, codeBefore, leftOf, rightOf, runEnd } from "./view.ts";
-import type { View } from "./view.ts";
+import { beforeMarker, codeAt, codeBefore, leftOf, rightOf, runEnd } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 export interface Span {
   readonly start: number;

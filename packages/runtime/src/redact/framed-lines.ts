@@ -18,7 +18,7 @@ import {
 } from "./listed-lines.ts";
 import type { Body, FramedLine, Line } from "./listed-lines.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import type { View } from "./view.ts";
+import type { View } from "./text-view.ts";
 
 /**
  * Lines of a private key with other text before or after them: the author in `git blame`, the `$` of `cat -A`, the

@@ -1,9 +1,9 @@
-import { CODE, isIn, isNewline, setOf } from "./characters.ts";
+import { CODE, isIn, isNewline, setOf } from "./character-sets.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
 import { findFramedLine, isDense, WIDTHS } from "./framed-lines.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runStart } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runStart } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 const BODY = setOf("A-Za-z0-9+/=");
 /** Quotes, commas and the like after a line of a key in source code or JSON. */

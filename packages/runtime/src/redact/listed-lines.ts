@@ -1,7 +1,7 @@
-import { isNewline, setOf } from "./characters.ts";
+import { isNewline, setOf } from "./character-sets.ts";
 import type { Span } from "./find-shape.ts";
-import { codeAt } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** A longer line is not one of a listing. A stream keeps at least two of them. */
 export const LONGEST_FRAMED = 240;

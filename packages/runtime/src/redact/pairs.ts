@@ -1,10 +1,10 @@
-import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./characters.ts";
+import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./character-sets.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
 import { claimOf } from "./names.ts";
 import { skipRedacted } from "./read-value.ts";
 import { isSecretValue } from "./values.ts";
-import { codeAt, codeBefore, leftOf, readingsOf, rightOf, runEnd, skipBlanks } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, codeBefore, leftOf, readingsOf, rightOf, runEnd, skipBlanks } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** Allowed right after the word "value" if a value follows. */
 export const AFTER_VALUE = setOf("\"'\\:= ");

@@ -1,6 +1,6 @@
 import type { SecretMatch, Span } from "./find-shape.ts";
-import { rightOf } from "./view.ts";
-import type { View } from "./view.ts";
+import { rightOf } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 import { keepPublicBlock } from "./key-lines.ts";
 
 /** The longest private key: a 16,384-bit RSA key is 13 kB, a PGP key ring is larger. Beyond this no end is expected. */

@@ -1,9 +1,9 @@
-import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./characters.ts";
+import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./character-sets.ts";
 import { decode, findKnownAround } from "./encoded.ts";
 import type { DecodedPart } from "./encoded.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
-import { codeAt, codeBefore } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, codeBefore } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** Characters that the shell removes from a word: `gh''p_x`, `"gh"p_x` and `\g\h\p_x` are all the word ghp_x. */
 export const QUOTES_IN_WORDS: readonly string[] = ["'", '"', "\\"];

@@ -4,13 +4,13 @@ import type { DecodedPart } from "./encoded.ts";
 import { extend } from "./extent.ts";
 import type { Tail } from "./extent.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
-import { ANCHORS, RULES } from "./rules.ts";
-import { CODE, isIn, isSpace } from "./characters.ts";
+import { ANCHORS, RULES } from "./secret-rules.ts";
+import { CODE, isIn, isSpace } from "./character-sets.ts";
 import { findLastKeyLine } from "./key-lines.ts";
 import { unquotedSpans } from "./quoted-words.ts";
 import { mergeSpans } from "./spans.ts";
-import { createView } from "./view.ts";
-import type { View } from "./view.ts";
+import { createView } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** How far rules have read. No later text changes anything before `settled`. */
 interface Progress {

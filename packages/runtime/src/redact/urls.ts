@@ -1,9 +1,9 @@
-import { isIn, isQuote, isSpace, setOf } from "./characters.ts";
+import { isIn, isQuote, isSpace, setOf } from "./character-sets.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
 import { skipRedacted } from "./read-value.ts";
 import { isPlaceholderOrReference, unmarked, isPlace } from "./placeholders.ts";
-import { codeAt, follows, pastValue, readingsOf, restOfLine, beforeMarker, leftOf } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, follows, pastValue, readingsOf, restOfLine, beforeMarker, leftOf } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** Names, passwords and hosts are shorter than this. */
 const AUTHORITY_WINDOW = 1024;

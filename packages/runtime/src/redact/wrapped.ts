@@ -1,7 +1,7 @@
-import { CODE, isNewline, isQuote } from "./characters.ts";
-import type { CharacterSet } from "./characters.ts";
-import { codeAt, rightOf, runEnd } from "./view.ts";
-import type { View } from "./view.ts";
+import { CODE, isNewline, isQuote } from "./character-sets.ts";
+import type { CharacterSet } from "./character-sets.ts";
+import { codeAt, rightOf, runEnd } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** How a line is wrapped: with a backslash, "=" as in mail, between the quotes of two strings, or without a sign. */
 const MARKED_BREAK =

@@ -2,13 +2,13 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import type { FileBefore } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
-import { refuseMarker } from "../edits/marker.ts";
+import { refuseMarker } from "../edits/refuse-marker.ts";
 import { replaceText } from "../edits/replace.ts";
 import type { Edit } from "../edits/replace.ts";
 import { unifiedDiff } from "../edits/unified-diff.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { encodeText } from "../text/encoding.ts";
-import { describeUndo } from "./changed.ts";
+import { describeUndo } from "./undo-description.ts";
 import { readEditable } from "./editable.ts";
 import { refuseStale, sha256Argument } from "./stale.ts";
 

@@ -4,8 +4,8 @@ import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { compileGlob } from "../paths/glob.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { walk } from "./walk.ts";
-import type { Place, WalkEntry } from "./walk.ts";
+import { walk } from "./walk-folder.ts";
+import type { Place, WalkEntry } from "./walk-folder.ts";
 
 const args = () =>
   z.strictObject({

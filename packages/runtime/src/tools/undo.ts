@@ -3,7 +3,7 @@ import { defineTool } from "../contract/tool.ts";
 import type { ChangedEntry, RestoreResult, RestoreItem, UndoRecord } from "../contract/undo.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { describeUndo } from "./changed.ts";
+import { describeUndo } from "./undo-description.ts";
 import { netOf } from "./net-change.ts";
 
 const args = () =>

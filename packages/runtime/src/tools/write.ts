@@ -2,11 +2,11 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import type { FileBefore, FileChange } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
-import { refuseMarker } from "../edits/marker.ts";
+import { refuseMarker } from "../edits/refuse-marker.ts";
 import { makeVisible } from "../output/visible.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { describeUndo } from "./changed.ts";
+import { describeUndo } from "./undo-description.ts";
 import { refuseStale, sha256Argument } from "./stale.ts";
 
 const args = () =>

@@ -1,11 +1,11 @@
 import { ToolError } from "../protocol/errors.ts";
 import { LineIndex } from "./line-index.ts";
-import { splitAtLineFeeds, splitLines, excerptLines, quoteLines, describeLines, describeRange } from "./lines.ts";
-import type { Lines } from "./lines.ts";
+import { splitAtLineFeeds, splitLines, excerptLines, quoteLines, describeLines, describeRange } from "./text-lines.ts";
+import type { Lines } from "./text-lines.ts";
 import type { PatchAdd, PatchChange, PatchDelete, PatchUpdate, PatchChunk } from "./patch.ts";
 import { contentOf, placeChunk } from "./place-chunk.ts";
 import type { ChunkPlace, PlacementProblem } from "./place-chunk.ts";
-import { nearestPassage } from "./nearest.ts";
+import { nearestPassage } from "./nearest-passage.ts";
 
 /**
  * Applies a change to a file's text; undefined if it deletes the file. `before` is undefined if the file does not

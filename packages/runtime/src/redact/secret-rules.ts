@@ -1,15 +1,15 @@
-import { findAssignment } from "./assignments.ts";
+import { findAssignment } from "./secret-assignments.ts";
 import { compileAutomaton } from "./automaton.ts";
-import type { CharacterSet } from "./characters.ts";
+import type { CharacterSet } from "./character-sets.ts";
 import { findAwsKey, findEncodedKey, findJwt, findShape, findSplitShape } from "./find-shape.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
-import { findBasic, findBearer, findCookies } from "./headers.ts";
+import { findBasic, findBearer, findCookies } from "./http-secrets.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { findPrivateKey, findPuttyKey } from "./private-keys.ts";
 import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
 import { findOraclePassword, findUrlPassword, findPgpass, PGPASS_PORTS } from "./urls.ts";
 import { findFedSecret, findProgramSecrets } from "./find-program.ts";
-import { PROGRAM_WORDS } from "./program-options.ts";
+import { PROGRAM_WORDS } from "./program-secrets.ts";
 import { DER_BEGINNINGS, findDerKey } from "./der-keys.ts";
 import { ESCAPE_WORDS, findEncoded } from "./encoded.ts";
 import { findKeyLine, keepPublicBlock } from "./key-lines.ts";
@@ -17,8 +17,8 @@ import { AFTER_VALUE, findKeyMember, findValueBeforeName, MEMBER_WORDS } from ".
 import { AFTER_QUOTE, findQuotedWord, QUOTES_IN_WORDS } from "./quoted-words.ts";
 import { skipRedacted } from "./read-value.ts";
 import { isPlaceholderOrReference } from "./placeholders.ts";
-import { leftOf, readingsOf, restOfLine } from "./view.ts";
-import type { View } from "./view.ts";
+import { leftOf, readingsOf, restOfLine } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /**
  * A word in or near a secret, and the function that examines each occurrence. Every examination is bounded: it reads at

@@ -1,11 +1,11 @@
-import { CODE, isIn, isNewline, SETS } from "./characters.ts";
+import { CODE, isIn, isNewline, SETS } from "./character-sets.ts";
 import { claimIn, weaken } from "./claims.ts";
 import type { Tail, WordStyle } from "./extent.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { Claim } from "./names.ts";
-import { nameAround, placeOf } from "./places.ts";
-import type { Name, Place } from "./places.ts";
+import { nameAround, placeOf } from "./value-places.ts";
+import type { Name, Place } from "./value-places.ts";
 import { openingQuote, readTo, skipRedacted } from "./read-value.ts";
 import type { Opening } from "./read-value.ts";
 import { unmarked } from "./placeholders.ts";
@@ -21,8 +21,8 @@ import {
   readingsOf,
   restOfLine,
   rightOf,
-} from "./view.ts";
-import type { View } from "./view.ts";
+} from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** At most this much of an unquoted line is read to decide whether it is a secret. */
 const LINE_WINDOW = 192;

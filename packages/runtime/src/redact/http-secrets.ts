@@ -1,12 +1,12 @@
 import { beginsWithUser } from "./base64.ts";
-import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./character-sets.ts";
 import type { SecretMatch, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { skipRedacted } from "./read-value.ts";
 import { isPlaceholderOrReference } from "./placeholders.ts";
-import { codeAt, readingsOf, restOfLine, runEnd, skipBlanks } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, readingsOf, restOfLine, runEnd, skipBlanks } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** At most this much of a credential is read to decide whether it is one. */
 const WINDOW = 256;

@@ -2,9 +2,9 @@ import { ToolError } from "../protocol/errors.ts";
 import type { ErrorDetails } from "../protocol/errors.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { toLineFeeds } from "./find-text.ts";
-import { lineNumbers, describeLines, describeRange } from "./lines.ts";
-import { nearestPassage } from "./nearest.ts";
-import { findText } from "./search.ts";
+import { lineNumbers, describeLines, describeRange } from "./text-lines.ts";
+import { nearestPassage } from "./nearest-passage.ts";
+import { findText } from "./search-text.ts";
 
 /**
  * Redacted text must not be written back (spec 2): throws `InvalidArguments` if a change would add the redaction marker
