@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { LazyChanger } from "./late/lazy-changer.ts";
 import type { SandboxReport } from "./runs/inspect.ts";
 import { NO_CHANGES } from "./contract/command-changes.ts";
-import type { CommandChanges, CommandLook } from "./contract/command-changes.ts";
+import type { CommandChanges, ChangeDetector } from "./contract/command-changes.ts";
 import type {
   BackgroundFacts,
   CallProcesses,
@@ -201,7 +201,7 @@ export class Commands {
   }
 
   /** Finds a command's changes by comparing the files before and after, unless it cannot write to the roots at all. */
-  async #lookBefore(call: CallFacts & Pick<WatchRequest, "background" | "opens">): Promise<CommandLook> {
+  async #lookBefore(call: CallFacts & Pick<WatchRequest, "background" | "opens">): Promise<ChangeDetector> {
     const { level } = await (await this.#load()).sandbox();
     if (level !== "none" && isReadOnlyCall(call)) return NO_LOOK;
     if (level !== "none") makePackageCaches(this.workspace);
@@ -247,7 +247,7 @@ function hasEntries(folder: string): boolean {
   }
 }
 
-const NO_LOOK: CommandLook = { after: () => Promise.resolve(NO_CHANGES), drop() {} };
+const NO_LOOK: ChangeDetector = { after: () => Promise.resolve(NO_CHANGES), drop() {} };
 
 /** Derived from the words of the command; nothing relies on it, since the sandbox also mounts the roots read-only. */
 function isReadOnlyCall({ commands }: CallFacts): boolean {
@@ -260,7 +260,7 @@ function closedBy(closes: ClosedPaths | undefined, read_only: boolean): Pick<Com
 }
 
 /** Drops hidden paths: a sandboxed command cannot have changed them, and a caller may not see their names. */
-function withoutHidden(look: CommandLook, closes: ClosedPaths): CommandLook {
+function withoutHidden(look: ChangeDetector, closes: ClosedPaths): ChangeDetector {
   const isShown = ({ real }: { readonly real: string }): boolean => closes.judge(real, false) !== "hide";
   return {
     async after() {

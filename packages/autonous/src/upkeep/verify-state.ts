@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { verifyAudit } from "@autonous/runtime";
 import { readPrunings, verifyEvents } from "@autonous/runtime/internal";
 import type { AuditVerdict } from "@autonous/runtime";
-import type { AuditProblem, AuditRecord, Gone } from "@autonous/runtime/internal";
+import type { AuditProblem, AuditRecord, RunRemoval } from "@autonous/runtime/internal";
 import type { ForgottenRun, Store } from "../store/store.ts";
 import { runFolders } from "./run-folders.ts";
 import { wholeLines } from "./whole-lines.ts";
@@ -89,7 +89,7 @@ function withoutRepeats(problems: readonly AuditProblem[]): readonly AuditProble
   return [...new Map(problems.map((each) => [keyOf(each), each])).values()];
 }
 
-function isRecordedAs(left: ForgottenRun, gone: Gone | undefined): boolean {
+function isRecordedAs(left: ForgottenRun, gone: RunRemoval | undefined): boolean {
   return gone?.isHeaded === true && gone.events === left.events && gone.last_hash === left.last_hash;
 }
 

@@ -4,7 +4,7 @@ import type { ToolNetwork } from "./network.ts";
 import type { CallProcesses } from "./processes.ts";
 import type { ToolSearch } from "./search.ts";
 import type { ToolSkills } from "./skills.ts";
-import type { ChangedFile, Restored, RestoreItem, UndoLog, UndoRecord } from "./undo.ts";
+import type { ChangedFile, RestoreResult, RestoreItem, UndoLog, UndoRecord } from "./undo.ts";
 
 /** Passed to each tool call. These are a tool's only handles to the machine. */
 export interface ToolContext {
@@ -24,7 +24,7 @@ export interface ToolContext {
   /** Output that this run stored because it was too long to show. */
   readonly observations: Observations;
   /** For tools that declare `undoes`: the records that the gate found and evaluated, newest first. */
-  readonly undo: Undoing;
+  readonly undo: UndoAccess;
   /** For output that arrives in chunks and may be endless. */
   openTranscript(): Transcript;
   /** Starts a copy of a file for the requester. It is sent only after the call is recorded as completed. */
@@ -76,10 +76,10 @@ interface Observations {
   open(storage_ref: string): Promise<OpenedFile>;
 }
 
-interface Undoing extends Pick<UndoLog, "content"> {
+interface UndoAccess extends Pick<UndoLog, "content"> {
   readonly records: readonly UndoRecord[];
   /** See `UndoKeeper.restore`. */
-  restore(items: readonly RestoreItem[], options: { readonly force: boolean }): Promise<Restored>;
+  restore(items: readonly RestoreItem[], options: { readonly force: boolean }): Promise<RestoreResult>;
   /** Has the tool that made the change undo it. */
   revert(record: UndoRecord): Promise<void>;
 }
@@ -194,7 +194,7 @@ export type FileChange =
   /** `folders`, innermost first, are removed too if that leaves them empty. */
   | { readonly path: string; readonly remove: true; readonly folders?: readonly string[] };
 
-export interface Changed {
+export interface FilesChange {
   readonly files: readonly ChangedFile[];
   /** Undoes the change. Undefined if nothing changed, or no old content could be kept. */
   readonly undo_id: string | undefined;
@@ -232,7 +232,7 @@ export interface ToolFiles {
   change(
     paths: readonly string[],
     plan: (before: readonly FileBefore[]) => Promise<readonly FileChange[]>,
-  ): Promise<Changed>;
+  ): Promise<FilesChange>;
 }
 
 /** Cursors are sealed: altered ones, and ones made for another tool or other arguments, are refused. */

@@ -7,13 +7,13 @@ export type Clock = () => number;
  * Result of asking: an answer; `null`: no one can answer, and the call is refused with `ApprovalRequired`; `parked`:
  * the answer comes later, so the call stays open and is repeated once the answer exists.
  */
-type Asked = ApprovalAnswer | "parked" | null;
+type ApprovalReply = ApprovalAnswer | "parked" | null;
 
 /** Asks a person. The signal is aborted when the answer is no longer needed: someone else answered, or time ran out. */
 export type OnApproval = (
   request: ApprovalRequest,
   options: { readonly signal: AbortSignal },
-) => Promise<Asked> | Asked;
+) => Promise<ApprovalReply> | ApprovalReply;
 
 export interface HookCall {
   readonly tool_call_id: string;

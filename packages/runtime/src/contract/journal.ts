@@ -48,7 +48,7 @@ export interface Journal {
 }
 
 /** A file in `observations/` that is being written. The writer closes it. */
-export interface AsideWriter {
+export interface ObservationWriter {
   readonly storage_ref: string;
   write(bytes: Uint8Array): void;
   close(): void;
@@ -67,7 +67,7 @@ export interface RunFolder {
   /** Writes the text to `observations/` and returns its reference and hash. */
   putAside(name: string, text: string): { readonly storage_ref: string; readonly sha256: string };
   /** The same for text that arrives in chunks. */
-  openAside(name: string): AsideWriter;
+  openAside(name: string): ObservationWriter;
   /** `id`: the owner of the file. A partly written file of the same owner is started over. */
   openArtifact(id: string): ArtifactWriter;
   /** The path of a stored observation. Throws `NotFound` if the run stored nothing under that reference. */

@@ -1,7 +1,7 @@
-import type { Counted } from "../protocol/counted.ts";
+import type { CountedResource } from "../protocol/counted.ts";
 
 /** Usage per counted resource. */
-export type Counts = Readonly<Partial<Record<Counted, number>>>;
+export type Counts = Readonly<Partial<Record<CountedResource, number>>>;
 
 /** Identifies whose usage is counted. */
 export interface QuotaHolder {
@@ -19,7 +19,7 @@ export interface QuotaKeeper {
 
 /** Usage within a quota's window. */
 export interface QuotaUse {
-  readonly counts: Readonly<Record<Counted, number>>;
+  readonly counts: Readonly<Record<CountedResource, number>>;
   /** Time of the oldest usage in the window. Null: no usage. */
   readonly oldest_ms: number | null;
 }

@@ -34,7 +34,7 @@ export interface LinePlace {
 }
 
 /** A matching line or a context line. It is in a file inside the roots, as of the time it was read. */
-export interface FoundLine extends LinePlace {
+export interface SearchLine extends LinePlace {
   /** Relative to the searched folder, for display; empty if the path is a file itself. */
   readonly path: string;
   /** The path's exact bytes, one character per byte. */
@@ -62,7 +62,7 @@ export interface NamesQuery {
   readonly limit: number;
 }
 
-export interface FoundName {
+export interface SearchName {
   /** Relative to the searched folder, for display. */
   readonly path: string;
   readonly kind: EntryKind;
@@ -70,8 +70,8 @@ export interface FoundName {
   readonly rank: string;
 }
 
-export interface FoundNames {
-  readonly entries: readonly FoundName[];
+export interface SearchNames {
+  readonly entries: readonly SearchName[];
   /** The rank to continue after, if there are more. */
   readonly next: string | undefined;
   /** Number of entries withheld because of their names. */
@@ -91,7 +91,7 @@ export interface ToolSearch {
    * Lines in path order: names compared byte by byte, a folder's entries right after it. Leaving the loop stops the
    * search.
    */
-  text(path: string, query: TextQuery): AsyncIterable<FoundLine>;
+  text(path: string, query: TextQuery): AsyncIterable<SearchLine>;
   /** Memory use is bounded by the requested number of entries. */
-  names(path: string, query: NamesQuery): Promise<FoundNames>;
+  names(path: string, query: NamesQuery): Promise<SearchNames>;
 }

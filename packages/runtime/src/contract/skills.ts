@@ -82,7 +82,7 @@ export interface SkillReference {
 /** A script by its path in the skill's folder, or a Python module by its name: `scripts.report`. */
 export type ScriptName = { readonly path: string } | { readonly module: string };
 
-export interface FoundScript {
+export interface SkillScript {
   readonly skill: SkillEntry;
   readonly script: SkillFile;
   /** Run as a module: `python3 -m`. */
@@ -92,7 +92,7 @@ export interface FoundScript {
 /**
  * A script that is ready to run: a copy of the skill, made for one call from exactly the content that was evaluated.
  */
-export interface ReadyScript extends FoundScript {
+export interface ReadyScript extends SkillScript {
   run(args: readonly string[], options: ScriptOptions): Promise<ScriptEnd>;
   /** Removes the copy. */
   close(): void;
@@ -114,7 +114,7 @@ export interface ToolSkills {
   /**
    * The current script. Throws as `read` does, `NotFound` and `InvalidArguments` if it is not a script of the skill.
    */
-  findScript(reference: SkillReference, script: ScriptName): Promise<FoundScript>;
+  findScript(reference: SkillReference, script: ScriptName): Promise<SkillScript>;
   /** Throws as `findScript` does. The caller closes it. */
   openScript(reference: SkillReference, script: ScriptName): Promise<ReadyScript>;
 }

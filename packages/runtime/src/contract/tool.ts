@@ -4,7 +4,7 @@ import type { ToolError } from "../protocol/errors.ts";
 import type { Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
 import type { ToolContext } from "./context.ts";
 import type { ScriptName, SkillReference } from "./skills.ts";
-import type { UndoWish } from "./undo.ts";
+import type { UndoRequest } from "./undo.ts";
 
 export const ACCESSES = ["read", "list", "write", "delete"] as const;
 export type Access = (typeof ACCESSES)[number];
@@ -106,7 +106,7 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   /** The paths, commands and addresses of a call, for the policy to evaluate. */
   readonly touches?: (args: z.output<Args>) => readonly (Touch | CommandTouch | AddressTouch)[];
   /** Which recorded changes the call undoes: the gate finds the paths they touch and evaluates those too. */
-  readonly undoes?: (args: z.output<Args>) => UndoWish;
+  readonly undoes?: (args: z.output<Args>) => UndoRequest;
   /**
    * Whether a call with these arguments is read-only, for tools with both kinds of calls. Such a call is evaluated as
    * read-only; the tool is offered wherever read-only calls are allowed.
@@ -186,7 +186,7 @@ export interface Tool {
   describe(context: { readonly roots: readonly string[] }): string;
   riskOf(args: Readonly<Record<string, unknown>>): Risk;
   touches(args: Readonly<Record<string, unknown>>): readonly (Touch | CommandTouch | AddressTouch)[];
-  readonly undoes: ((args: Readonly<Record<string, unknown>>) => UndoWish) | undefined;
+  readonly undoes: ((args: Readonly<Record<string, unknown>>) => UndoRequest) | undefined;
   readonly revert: ((undo: unknown, context: ToolContext) => Promise<void>) | undefined;
   execute(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutput<unknown>>;
 }

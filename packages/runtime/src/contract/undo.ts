@@ -84,7 +84,7 @@ export interface UndoRecord {
 export type UndoTarget = { readonly undo_id: string } | { readonly run_id: string };
 
 /** The changes that a call would undo. */
-export type UndoWish = UndoTarget & {
+export type UndoRequest = UndoTarget & {
   /** Also overwrite later changes by others. */
   readonly force: boolean;
 };
@@ -98,7 +98,7 @@ export interface UndoLog {
 }
 
 /** A change to something other than files, as its tool described it. */
-export interface KeptRevert {
+export interface StoredRevert {
   readonly run_id: string;
   readonly tool_call_id: string;
   readonly tool: string;
@@ -135,7 +135,7 @@ export interface RestoreRequest {
   readonly onPlanned?: (files: readonly PlannedFile[]) => void;
 }
 
-export interface Restored {
+export interface RestoreResult {
   readonly undo_id: string | undefined;
   /** Changed paths with their current state; paths that are not listed were already restored. */
   readonly files: readonly ChangedEntry[];
@@ -147,7 +147,7 @@ export interface Restored {
 export interface UndoKeeper {
   readonly undoLog: UndoLog;
   /** Restores all items. Throws `Stale` if one is not as expected, and then changes none. */
-  restore(request: RestoreRequest, items: readonly RestoreItem[]): Promise<Restored>;
+  restore(request: RestoreRequest, items: readonly RestoreItem[]): Promise<RestoreResult>;
   /** Returns the `undo_id`. */
-  keepRevert(kept: KeptRevert): Promise<string>;
+  keepRevert(kept: StoredRevert): Promise<string>;
 }

@@ -1,5 +1,5 @@
-import { lineEndAt, lineEndFrom } from "./lines.ts";
-import { findText } from "./search.ts";
+import { lineEndAt, lineEndFrom } from "./text-lines.ts";
+import { findText } from "./search-text.ts";
 
 /** A part of a text, from `start` up to `end`, and the edit that found it. */
 export interface Region {
@@ -8,7 +8,7 @@ export interface Region {
   readonly edit: number;
 }
 
-export interface Found {
+export interface TextMatch {
   readonly regions: readonly Region[];
   /** Found only by ignoring the line ends it names, or spaces at the ends of lines. */
   readonly loose: boolean;
@@ -44,13 +44,13 @@ export function toLineFeeds(text: string): string {
  * match literally. Only if that finds nothing, all differences in line ends and in spaces and tabs at the ends of lines
  * are ignored.
  */
-export function findRegions(source: Source, find: string, wanted: Wanted): Found {
+export function findRegions(source: Source, find: string, wanted: MatchOptions): TextMatch {
   const regions = findAsWritten(source, find, wanted);
   if (regions.length > 0) return { regions, loose: false };
   return { regions: findLoosely(source, find, wanted), loose: true };
 }
 
-interface Wanted {
+interface MatchOptions {
   /** Find all occurrences, without overlaps. Otherwise it only matters whether there is more than one. */
   readonly all: boolean;
   /** The edit number for the regions. */
@@ -60,7 +60,7 @@ interface Wanted {
 /** An edit that requires a unique match is refused long before this count. */
 export const MAX_MATCHES = 1000;
 
-function findAsWritten(source: Source, find: string, { all, edit }: Wanted): Region[] {
+function findAsWritten(source: Source, find: string, { all, edit }: MatchOptions): Region[] {
   const search = { limit: all ? Infinity : MAX_MATCHES, overlapping: !all };
   if (source.hasReturns && find.includes("\n") && !find.includes("\r")) {
     const starts = findText(source.plain(), find, search);
@@ -79,7 +79,7 @@ interface Span {
   readonly takesSpace: boolean;
 }
 
-function findLoosely(source: Source, find: string, { all, edit }: Wanted): Region[] {
+function findLoosely(source: Source, find: string, { all, edit }: MatchOptions): Region[] {
   // White space alone would match everywhere.
   if (find.trim() === "") return [];
   const search = { limit: all ? Infinity : MAX_MATCHES, overlapping: !all };

@@ -1,4 +1,4 @@
-import { findSequence } from "./search.ts";
+import { findSequence } from "./search-text.ts";
 
 /** How much two lines may differ and still match, from exact to loose. */
 // oxfmt-ignore

@@ -3,7 +3,7 @@ import type { LineIndex } from "./line-index.ts";
 import type { PatchChunk, PatchUpdate } from "./patch.ts";
 
 /** The place of a chunk: at line `at`, replacing its first `length` old lines. */
-export interface Placed {
+export interface ChunkPlace {
   readonly at: number;
   /** The used lines of the chunk. Trailing empty lines may not be part of it. */
   readonly lines: readonly string[];
@@ -11,7 +11,7 @@ export interface Placed {
 }
 
 /** Why a chunk does not fit. */
-export interface Unplaced {
+export interface PlacementProblem {
   readonly problem: "missing" | "anchor" | "ambiguous" | "number" | "exhausted";
   /** The searched lines. */
   readonly expected: readonly string[];
@@ -32,7 +32,7 @@ export interface Search {
   readonly lineAt: (hint: number) => number;
 }
 
-export function placeChunk(chunk: PatchChunk, search: Search): Placed | Unplaced {
+export function placeChunk(chunk: PatchChunk, search: Search): ChunkPlace | PlacementProblem {
   const anchored = findAnchors(chunk, search);
   if (typeof anchored !== "number") return anchored;
   const placed = placeLines(chunk, chunk.lines, { ...search, from: anchored });
@@ -44,7 +44,7 @@ export function placeChunk(chunk: PatchChunk, search: Search): Placed | Unplaced
 }
 
 /** The line after the last anchor. */
-function findAnchors({ anchors }: PatchChunk, search: Search): number | Unplaced {
+function findAnchors({ anchors }: PatchChunk, search: Search): number | PlacementProblem {
   const { index, from } = search;
   let at = from;
   for (const anchor of anchors) {
@@ -55,7 +55,7 @@ function findAnchors({ anchors }: PatchChunk, search: Search): number | Unplaced
   return at;
 }
 
-function placeLines(chunk: PatchChunk, lines: readonly string[], search: Search): Placed | Unplaced {
+function placeLines(chunk: PatchChunk, lines: readonly string[], search: Search): ChunkPlace | PlacementProblem {
   const old = lines.filter((line) => line === "" || line.startsWith(" ") || line.startsWith("-")).map(contentOf);
   const at = old.length === 0 ? placeAddition(chunk, search) : placeOld(chunk, old, search);
   return typeof at === "number" ? { at, lines, old } : at;
@@ -67,7 +67,7 @@ export function contentOf(line: string): string {
 }
 
 /** New lines without old lines around them. */
-function placeAddition({ line_hint, anchors, at_end }: PatchChunk, search: Search): number | Unplaced {
+function placeAddition({ line_hint, anchors, at_end }: PatchChunk, search: Search): number | PlacementProblem {
   const { index, from, drift, lineAt } = search;
   if (at_end === true) return index.length;
   if (line_hint === undefined) return anchors.length > 0 ? from : index.length;
@@ -75,7 +75,7 @@ function placeAddition({ line_hint, anchors, at_end }: PatchChunk, search: Searc
   return at >= from && at <= index.length ? at : { problem: "number", expected: [] };
 }
 
-function placeOld(chunk: PatchChunk, old: readonly string[], search: Search): number | Unplaced {
+function placeOld(chunk: PatchChunk, old: readonly string[], search: Search): number | PlacementProblem {
   const { index, from } = search;
   if (chunk.at_end === true) {
     const at = index.length - old.length;

@@ -2,9 +2,9 @@ import { ToolError } from "../protocol/errors.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { findRegions, makeSource, MAX_MATCHES, toLineFeeds } from "./find-text.ts";
 import type { Region, Source } from "./find-text.ts";
-import { lineNumbers, quoteLines, sayLines, sayRange, lineEndAt, lineEndFrom } from "./lines.ts";
-import { makeRedactedError } from "./marker.ts";
-import { nearestPassage } from "./nearest.ts";
+import { lineNumbers, quoteLines, describeLines, describeRange, lineEndAt, lineEndFrom } from "./text-lines.ts";
+import { makeRedactedError } from "./refuse-marker.ts";
+import { nearestPassage } from "./nearest-passage.ts";
 
 export interface Edit {
   readonly find: string;
@@ -19,7 +19,7 @@ interface About {
 }
 
 /** One edit of a call, with its name in messages. */
-interface Named extends Edit {
+interface NamedEdit extends Edit {
   readonly path: string;
   readonly field: string;
   readonly number: number;
@@ -58,11 +58,11 @@ export function replaceText(
   return { text: changed, replacements: regions.length };
 }
 
-function nameEdit(edit: Edit, place: Pick<Named, "path" | "number" | "several">): Named {
+function nameEdit(edit: Edit, place: Pick<NamedEdit, "path" | "number" | "several">): NamedEdit {
   return { ...edit, ...place, field: place.several ? `edits[${place.number}].find` : "find" };
 }
 
-function checkEdit({ path, find, replace, field }: Named): void {
+function checkEdit({ path, find, replace, field }: NamedEdit): void {
   if (find === "") {
     const message = `Cannot edit "${path}": ${field} is empty; it must contain the text to replace`;
     throw new ToolError("InvalidArguments", message, { path, field });
@@ -73,7 +73,7 @@ function checkEdit({ path, find, replace, field }: Named): void {
   }
 }
 
-function findMatch(source: Source, edit: Named): Match {
+function findMatch(source: Source, edit: NamedEdit): Match {
   const { find, replace } = edit;
   const { regions, loose } = findRegions(source, find, { all: edit.all === true, edit: edit.number });
   if (regions.length === 0) throw notFound(source.text, edit);
@@ -92,7 +92,7 @@ function replaceRegions(text: string, regions: readonly Region[], matches: reado
   return parts.join("");
 }
 
-function refuseOverlaps(text: string, regions: readonly Region[], edits: readonly Named[]): void {
+function refuseOverlaps(text: string, regions: readonly Region[], edits: readonly NamedEdit[]): void {
   for (const [index, next] of regions.entries()) {
     const region = regions[index - 1];
     if (region === undefined || region.end <= next.start) continue;
@@ -100,17 +100,17 @@ function refuseOverlaps(text: string, regions: readonly Region[], edits: readonl
     const [start = 1, end = 1] = lineNumbers(text, [next.start, region.end - 1]);
     const { path } = edits[next.edit] ?? { path: "" };
     const message =
-      `Cannot edit "${path}": ${both.map((edit) => `edits[${edit}]`).join(" and ")} overlap at ${sayRange(start, end)}; ` +
+      `Cannot edit "${path}": ${both.map((edit) => `edits[${edit}]`).join(" and ")} overlap at ${describeRange(start, end)}; ` +
       "make them one edit, or choose passages that share no text";
     throw new ToolError("InvalidArguments", message, { path, edits: both, start_line: start, end_line: end });
   }
 }
 
-function ambiguous(text: string, edit: Named, regions: readonly Region[]): ToolError {
+function ambiguous(text: string, edit: NamedEdit, regions: readonly Region[]): ToolError {
   const starts = regions.map(({ start }) => start);
   const lines = [...new Set(lineNumbers(text, starts))];
   const times = regions.length < MAX_MATCHES ? `${regions.length} times` : `${MAX_MATCHES} times or more`;
-  const message = `Cannot edit "${edit.path}": ${nameText(edit)} occurs ${times} (${sayLines(lines)})`;
+  const message = `Cannot edit "${edit.path}": ${nameText(edit)} occurs ${times} (${describeLines(lines)})`;
   return new ToolError("AmbiguousMatch", message, {
     ...factsOf(edit),
     count: regions.length,
@@ -118,15 +118,15 @@ function ambiguous(text: string, edit: Named, regions: readonly Region[]): ToolE
   });
 }
 
-function nameText({ several, field }: Named): string {
+function nameText({ several, field }: NamedEdit): string {
   return several ? `the text of ${field}` : "the text";
 }
 
-function factsOf({ path, several, number }: Named): { path: string; edit?: number } {
+function factsOf({ path, several, number }: NamedEdit): { path: string; edit?: number } {
   return several ? { path, edit: number } : { path };
 }
 
-function notFound(text: string, edit: Named): ToolError {
+function notFound(text: string, edit: NamedEdit): ToolError {
   if (edit.find.includes(REDACTION_MARKER)) return makeRedactedError(text, { ...edit, facts: factsOf(edit) });
   const start = `Cannot edit "${edit.path}": ${nameText(edit)} was not found`;
   if (text === "") return new ToolError("NoMatch", `${start}; the file is empty`, factsOf(edit));
@@ -135,7 +135,7 @@ function notFound(text: string, edit: Named): ToolError {
     return new ToolError("NoMatch", `${start}, and the file has no similar text`, factsOf(edit));
   }
   const { only_space, ...passage } = nearest;
-  const where = sayRange(passage.start_line, passage.end_line);
+  const where = describeRange(passage.start_line, passage.end_line);
   const how = only_space ? ", which differs in white space only" : "";
   const message = `${start}; nearest is ${where}${how}:\n${quoteLines(passage.text)}`;
   return new ToolError("NoMatch", message, { ...factsOf(edit), nearest: passage });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { applyChange } from "./apply-patch.ts";
+import { applyChange } from "./apply-change.ts";
 import { parsePatch } from "./parse-patch.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 

@@ -1,6 +1,6 @@
 import { compareLines } from "./compare-lines.ts";
 import type { Change, Span } from "./compare-lines.ts";
-import { splitAtLineFeeds } from "./lines.ts";
+import { splitAtLineFeeds } from "./text-lines.ts";
 import { quoteName } from "./patch-names.ts";
 
 const CONTEXT = 3;

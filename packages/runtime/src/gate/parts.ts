@@ -3,7 +3,7 @@ import type { Cursors, OpenedFile, OutputLimits, PlannedFile, ToolContext } from
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../contract/host.ts";
 import type { Journal, RunFolder } from "../contract/journal.ts";
 import type { MemoryKeeper } from "../contract/memory.ts";
-import type { FoundScript, SkillEntry } from "../contract/skills.ts";
+import type { SkillScript, SkillEntry } from "../contract/skills.ts";
 import type { ScriptTouch } from "../contract/tool.ts";
 import type { UndoKeeper } from "../contract/undo.ts";
 import type { ClosedPaths } from "../policy/closed-paths.ts";
@@ -68,7 +68,7 @@ export interface GateParts {
    */
   baseOf(real: string, signal: AbortSignal): Promise<string | null>;
   /** The current content of the script that a call would run. */
-  findScript(touch: ScriptTouch, signal: AbortSignal | undefined): Promise<FoundScript>;
+  findScript(touch: ScriptTouch, signal: AbortSignal | undefined): Promise<SkillScript>;
   /** The real folder of the user's own skill that contains a real path; undefined if none does. */
   ownSkillAround(real: string): Promise<string | undefined>;
   /** The current trusted skill whose SKILL.md is at this real path. */

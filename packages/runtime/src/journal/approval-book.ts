@@ -7,7 +7,7 @@ import type { Approval, ApprovalAnswer, ApprovalRequest } from "../protocol/appr
 export type ApprovalBook = readonly Approval[];
 
 /** A book after an operation, and the operation's result. The same book if nothing changed. */
-export interface Turned<T> {
+export interface BookUpdate<T> {
   readonly book: ApprovalBook;
   readonly result: T;
 }
@@ -20,7 +20,7 @@ export function openIn(
   given: ApprovalBook,
   request: ApprovalRequest,
   { now, shared = "run" }: OpenOptions & { readonly now: number },
-): Turned<Approval> {
+): BookUpdate<Approval> {
   let book = expireIn(given, now);
   const ofCall = book.filter((each) => each.request.tool_call_id === request.tool_call_id);
   const known = ofCall.findLast(
@@ -44,7 +44,7 @@ export function findPending(book: ApprovalBook, digest: string): Approval | unde
 export function answerIn(
   given: ApprovalBook,
   { approval_id, answer, now }: { readonly approval_id: string; readonly answer: ApprovalAnswer; readonly now: number },
-): Turned<{ readonly won: boolean; readonly approval: Approval } | undefined> {
+): BookUpdate<{ readonly won: boolean; readonly approval: Approval } | undefined> {
   const book = expireIn(given, now);
   const approval = findIn(book, approval_id);
   if (approval === undefined) return { book, result: undefined };
@@ -59,12 +59,12 @@ export function answerIn(
 export function endIn(
   given: ApprovalBook,
   { approval_id, state, now }: { approval_id: string; state: "expired" | "withdrawn"; now: number },
-): Turned<boolean> {
+): BookUpdate<boolean> {
   return move(expireIn(given, now), approval_id, state);
 }
 
 /** See `ApprovalKeeper.use`. */
-export function useIn(given: ApprovalBook, approval_id: string, now: number): Turned<boolean> {
+export function useIn(given: ApprovalBook, approval_id: string, now: number): BookUpdate<boolean> {
   return move(expireIn(given, now), approval_id, "used");
 }
 
@@ -91,7 +91,7 @@ export function findIn(book: ApprovalBook, approval_id: string): Approval | unde
 }
 
 /** Refuses a transition that the state table does not have: another process was faster. */
-function move(book: ApprovalBook, approval_id: string, state: ApprovalState): Turned<boolean> {
+function move(book: ApprovalBook, approval_id: string, state: ApprovalState): BookUpdate<boolean> {
   const approval = findIn(book, approval_id);
   if (approval === undefined || !canBecome(approval.state, state)) return { book, result: false };
   const moved = { ...approval, state };

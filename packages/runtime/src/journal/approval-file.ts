@@ -4,9 +4,9 @@ import type { ApprovalFilter, ApprovalKeeper, GrantHolder, OpenOptions } from ".
 import type { Clock } from "../contract/host.ts";
 import type { Approval, ApprovalAnswer, ApprovalRequest, Grant } from "../protocol/approval.ts";
 import { answerIn, endIn, expireIn, findIn, findPending, isOpen, openIn, useIn } from "./approval-book.ts";
-import type { ApprovalBook, Turned } from "./approval-book.ts";
+import type { ApprovalBook, BookUpdate } from "./approval-book.ts";
 import { OpenApprovals } from "./open-approvals.ts";
-import { lookIntoBook, readBook, requireFile } from "./run-approvals.ts";
+import { readBookLeniently, readBook, requireFile } from "./run-approvals.ts";
 import type { RunApprovals } from "./run-approvals.ts";
 import { isRunId, makeRunFolder, runPath, syncFolder } from "./run-folder.ts";
 import { waitForChange } from "./wait-for-change.ts";
@@ -127,8 +127,8 @@ export class ApprovalFiles implements ApprovalKeeper {
   async grants(holder?: GrantHolder): Promise<readonly Grant[]> {
     if (holder === undefined) requireFile(this.#sessions);
     const runs = holder === undefined ? this.#runs() : [holder.run_id].filter(isRunId);
-    const ofRuns = runs.flatMap((run_id) => lookIntoBook(this.#pathOf(run_id)).grants);
-    const ofSessions = lookIntoBook(this.#sessions).grants;
+    const ofRuns = runs.flatMap((run_id) => readBookLeniently(this.#pathOf(run_id)).grants);
+    const ofSessions = readBookLeniently(this.#sessions).grants;
     return [
       ...ofRuns.filter(({ run_id }) => holder === undefined || run_id === holder.run_id),
       ...ofSessions.filter(({ session }) => holder === undefined || session === holder.session),
@@ -137,7 +137,7 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   async revoke(grant_id: string): Promise<boolean> {
     const paths = [this.#sessions, ...this.#runs().map((run_id) => this.#pathOf(run_id))];
-    const path = paths.find((each) => lookIntoBook(each).grants.some((grant) => grant.grant_id === grant_id));
+    const path = paths.find((each) => readBookLeniently(each).grants.some((grant) => grant.grant_id === grant_id));
     if (path === undefined) return false;
     return await this.#changeGrants(path, (grants) => grants.filter((grant) => grant.grant_id !== grant_id));
   }
@@ -153,13 +153,16 @@ export class ApprovalFiles implements ApprovalKeeper {
   }
 
   /** Undefined if no such request exists. */
-  async #turnOf<T>(approval_id: string, turn: (book: ApprovalBook, now: number) => Turned<T>): Promise<T | undefined> {
+  async #turnOf<T>(
+    approval_id: string,
+    turn: (book: ApprovalBook, now: number) => BookUpdate<T>,
+  ): Promise<T | undefined> {
     const found = this.#find(approval_id);
     if (found === undefined) return undefined;
     return await this.#turn(found.run_id, (book) => turn(book, this.#options.clock()));
   }
 
-  async #turn<T>(run_id: string, turn: (book: ApprovalBook) => Turned<T>): Promise<T> {
+  async #turn<T>(run_id: string, turn: (book: ApprovalBook) => BookUpdate<T>): Promise<T> {
     const path = this.#pathOf(run_id);
     return await this.#options.hold(path, () => {
       const before = readBook(path);
@@ -183,7 +186,7 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   /** The current state; includes expirations that no process has written yet. */
   #bookOf(run_id: string): ApprovalBook {
-    return expireIn(lookIntoBook(this.#pathOf(run_id)).approvals, this.#options.clock());
+    return expireIn(readBookLeniently(this.#pathOf(run_id)).approvals, this.#options.clock());
   }
 
   #pathOf(run_id: string): string {
@@ -207,7 +210,9 @@ export function writeRunApprovals(
 
 /** Whether a request of the run is still open, or an approval is not used yet. */
 export function hasOpenApproval(run: { readonly state_dir: string; readonly run_id: string }, now: number): boolean {
-  return expireIn(lookIntoBook(join(runPath(run.state_dir, run.run_id), APPROVALS_FILE)).approvals, now).some(isOpen);
+  return expireIn(readBookLeniently(join(runPath(run.state_dir, run.run_id), APPROVALS_FILE)).approvals, now).some(
+    isOpen,
+  );
 }
 
 /** For a run that is no longer kept. */

@@ -3,7 +3,7 @@ import { parseStrictJson } from "../protocol/json-places.ts";
 import { EMPTY_TAIL, hashOfEvent, isSealedLine, sealOf } from "./hash-chain.ts";
 import type { Seal, Tail } from "./hash-chain.ts";
 import type { Head } from "./heads.ts";
-import type { Line } from "./lines.ts";
+import type { Line } from "./read-lines.ts";
 import type { RecordKey } from "./record-key.ts";
 
 /**
@@ -23,12 +23,12 @@ export interface AuditProblem {
 }
 
 /** begun: the file of the head was created, and its process ended before writing it. */
-export type FoundHead = Head | "damaged" | "begun" | undefined;
+export type StoredHead = Head | "damaged" | "begun" | undefined;
 
 export interface ChainOptions {
   /** The expected run of the record; undefined: the run that its first event names. */
   readonly run_id: string | undefined;
-  readonly findHead: (run_id: string) => FoundHead;
+  readonly findHead: (run_id: string) => StoredHead;
   /** The head lags behind the record, so a record of this user without one is valid. */
   readonly headFollows?: boolean;
   readonly key: RecordKey | undefined;
@@ -55,7 +55,7 @@ export class ChainCheck {
   first: RuntimeEvent | undefined;
   last: RuntimeEvent | undefined;
   #tail: Tail = EMPTY_TAIL;
-  #head: FoundHead;
+  #head: StoredHead;
   #headHash: string | undefined;
 
   constructor(options: ChainOptions) {

@@ -4,7 +4,7 @@ import type { RuntimeEvent } from "../protocol/event-record.ts";
 import { EMPTY_TAIL, hashOfEvent, sealOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import type { Head } from "./heads.ts";
-import { readLinesSync } from "./lines.ts";
+import { readLinesSync } from "./read-lines.ts";
 import type { RecordKey } from "./record-key.ts";
 
 const BLOCK = 65_536;

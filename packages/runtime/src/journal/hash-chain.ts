@@ -37,16 +37,16 @@ export function chainEvents(drafts: readonly EventDraft[], tail: Tail, key?: Rec
   });
 }
 
-type Unsealed = Omit<RuntimeEvent, "hash">;
+type UnsealedEvent = Omit<RuntimeEvent, "hash">;
 
 /** A longer event is truncated, so that the journal, its readers and its verifier can handle any input. */
 const EVENT_CHARACTERS = 4 * 1024 * 1024;
 const CUT_EVENT: Bounds = { characters: 16_384, entries: 2000, depth: 64, total: 1024 * 1024 };
 
-function withinBounds(whole: Unsealed): { readonly unsealed: Unsealed; readonly text: string } {
+function withinBounds(whole: UnsealedEvent): { readonly unsealed: UnsealedEvent; readonly text: string } {
   const text = canonicalJson(whole);
   if (text.length <= EVENT_CHARACTERS) return { unsealed: whole, text };
-  const unsealed = boundData(whole, CUT_EVENT) as Unsealed;
+  const unsealed = boundData(whole, CUT_EVENT) as UnsealedEvent;
   return { unsealed, text: canonicalJson(unsealed) };
 }
 

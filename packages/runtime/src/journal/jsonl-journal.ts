@@ -11,7 +11,7 @@ import { chainEvents, lineOf, sealOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import { HeadFile, readHead } from "./heads.ts";
 import type { Head } from "./heads.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 import { checkContinues, findEnd } from "./file-end.ts";
 import { openRecordKey } from "./record-key.ts";
 import type { RecordKey } from "./record-key.ts";

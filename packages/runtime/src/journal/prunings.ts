@@ -6,7 +6,7 @@ import { makeId, makeTraceId } from "../protocol/ids.ts";
 import { hashOfEvent } from "./hash-chain.ts";
 import { readHead } from "./heads.ts";
 import { JsonlJournal } from "./jsonl-journal.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 import { wrongEntry } from "./record-entries.ts";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 
@@ -169,7 +169,7 @@ function firstLine(fd: number): string {
 }
 
 /** The outcome of a run that no longer exists. */
-export interface Gone extends PrunedRun {
+export interface RunRemoval extends PrunedRun {
   readonly by: "pruning" | "restore";
   readonly ts: string;
   /** The setting, or the backup. */
@@ -178,25 +178,25 @@ export interface Gone extends PrunedRun {
   readonly isHeaded: boolean;
 }
 
-interface Restored {
+interface RestoreEntry {
   readonly ts: string;
   readonly made_at: string;
   readonly lost_runs: number;
 }
 
 export interface ReadPrunings {
-  readonly byRun: ReadonlyMap<string, Gone>;
+  readonly byRun: ReadonlyMap<string, RunRemoval>;
   readonly runs: number;
   readonly changes: number;
   readonly first_ts: string | undefined;
   readonly last_ts: string | undefined;
-  readonly restores: readonly Restored[];
+  readonly restores: readonly RestoreEntry[];
 }
 
 /** The entire record, as written; `verifyAudit` finds out whether it is true. */
 export async function readPrunings({ state_dir, heads }: PruningsPlace): Promise<ReadPrunings> {
-  const byRun = new Map<string, Gone>();
-  const restores: Restored[] = [];
+  const byRun = new Map<string, RunRemoval>();
+  const restores: RestoreEntry[] = [];
   const file = pruningsFile(state_dir);
   const found = {
     runs: 0,

@@ -31,7 +31,7 @@ export function readBook(path: string): RunApprovals {
 }
 
 /** For readers: a damaged file allows nothing, and does not affect other runs. `audit verify` reports it. */
-export function lookIntoBook(path: string): RunApprovals {
+export function readBookLeniently(path: string): RunApprovals {
   const book = findBook(path);
   return book instanceof DamagedBook ? NOTHING : book;
 }

@@ -3,14 +3,14 @@ import { closeSync, existsSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import type { AuditProblem } from "./chain-check.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 import { entriesOf, hasMoreNames, wrongEntry } from "./record-entries.ts";
 import { DamagedBook, findBook } from "./run-approvals.ts";
 import { storedName } from "./run-folder.ts";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 
 /** A file that a call stored next to the record, and the record's hash of it. */
-interface Stored {
+interface StoredFile {
   readonly sha256: string;
   readonly seq: number;
 }
@@ -44,8 +44,8 @@ interface Findings {
 export class StoredFiles {
   readonly #folder: string;
   readonly #names: readonly string[];
-  readonly #files = new Map<string, Stored>();
-  readonly #results = new Map<string, Stored>();
+  readonly #files = new Map<string, StoredFile>();
+  readonly #results = new Map<string, StoredFile>();
   /** By the prefix of their files' names: whether they have ended. */
   readonly #calls = new Map<string, boolean>();
   #lastResult: string | undefined;
@@ -168,7 +168,10 @@ export function namesElsewhere(path: string, name: string): readonly AuditProble
   ];
 }
 
-function checkStored(path: string, { name, sha256, seq }: Stored & { readonly name: string }): readonly AuditProblem[] {
+function checkStored(
+  path: string,
+  { name, sha256, seq }: StoredFile & { readonly name: string },
+): readonly AuditProblem[] {
   const said = `${JSON.stringify(name)}, which this call stored,`;
   const wrong = wrongEntry(path, "file");
   if (wrong !== undefined) return [{ seq, problem: `${said} ${wrong}` }];

@@ -2,12 +2,12 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import { ChainCheck } from "./chain-check.ts";
-import type { AuditProblem, ChainOptions, FoundHead } from "./chain-check.ts";
+import type { AuditProblem, ChainOptions, StoredHead } from "./chain-check.ts";
 import { EMPTY_TAIL, lineOf } from "./hash-chain.ts";
 import { hasHeadFile, headsFolder, readHead, runsWithHeads } from "./heads.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 import { chainIdOf, pruningsFile, readPrunings } from "./prunings.ts";
-import type { Gone, PrunedRun, ReadPrunings } from "./prunings.ts";
+import type { RunRemoval, PrunedRun, ReadPrunings } from "./prunings.ts";
 import { readRecordKey } from "./record-key.ts";
 import { isRunId, runPath } from "./run-folder.ts";
 import { entriesOf, wrongEntry } from "./record-entries.ts";
@@ -130,7 +130,7 @@ function missingRuns(path: string, heads: string, { byRun }: ReadPrunings): Audi
 }
 
 /** Undefined if the run was pruned, and it is the one that was. */
-function whyMissing(head: ReturnType<typeof readHead>, gone: Gone | undefined): string | undefined {
+function whyMissing(head: ReturnType<typeof readHead>, gone: RunRemoval | undefined): string | undefined {
   if (gone === undefined) return "the record of this run is missing; its head still exists";
   if (!gone.isHeaded) return `the record of this run is missing, and its pruning entry (${gone.ts}) is forged`;
   if (typeof head !== "object") return undefined;
@@ -218,7 +218,7 @@ function runPlace(folder: string): RunPlace | undefined {
 }
 
 /** A record that was recorded elsewhere and still exists there was copied here. One that exists only here was moved. */
-function copyOf(place: RunPlace | undefined, head: FoundHead): AuditProblem[] {
+function copyOf(place: RunPlace | undefined, head: StoredHead): AuditProblem[] {
   if (place === undefined || typeof head !== "object" || head.state_dir === place.state_dir) return [];
   if (!existsSync(join(runPath(head.state_dir, place.run_id), "events.jsonl"))) return [];
   const problem = `this is a copy: the run was recorded in "${head.state_dir}" and still exists there`;
@@ -226,7 +226,7 @@ function copyOf(place: RunPlace | undefined, head: FoundHead): AuditProblem[] {
 }
 
 /** The head of the run in this folder; else that of a run with the same id elsewhere, of which this may be a copy. */
-function findHead(heads: string, run_id: string, state_dir: string): FoundHead {
+function findHead(heads: string, run_id: string, state_dir: string): StoredHead {
   const own = readHead(heads, run_id, state_dir);
   if (own !== undefined) return own;
   return hasHeadFile(heads, run_id, state_dir) ? "begun" : readHead(heads, run_id);

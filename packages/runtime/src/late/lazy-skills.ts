@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { FoundScript, RunProgram, SkillEntry, SkillIndex, ToolSkills } from "../contract/skills.ts";
+import type { SkillScript, RunProgram, SkillEntry, SkillIndex, ToolSkills } from "../contract/skills.ts";
 import type { ScriptTouch, Tool } from "../contract/tool.ts";
 import type { ActiveSkill } from "../gate/steps/active-skills.ts";
 import type { IsTrusted } from "../machine/skills/load.ts";
@@ -98,7 +98,7 @@ export class LazySkills {
   async findScript(
     { skill, script }: ScriptTouch,
     signal: AbortSignal = new AbortController().signal,
-  ): Promise<FoundScript> {
+  ): Promise<SkillScript> {
     const run = (): never => {
       throw new Error("findScript must not run anything");
     };

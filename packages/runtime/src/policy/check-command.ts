@@ -188,16 +188,16 @@ for (const danger of COMMAND_DANGERS) {
   for (const name of names.split("|")) dangersByName.set(name, [...(dangersByName.get(name) ?? []), row]);
 }
 
-interface Given extends Arguments, Subcommands {}
+interface CommandArguments extends Arguments, Subcommands {}
 
-function argumentsOf(base: string, words: readonly ShellWord[]): Given {
+function argumentsOf(base: string, words: readonly ShellWord[]): CommandArguments {
   if (base !== "git") return { ...readArguments(words, optionsOf(base)), words };
   const rest = gitSubcommand(words);
   const { options, operands, ...more } = readArguments(rest, { short: "m", long: ["message"] });
   return { ...more, options, words: rest, operands: [...rest.slice(0, 1), ...operands] };
 }
 
-function fits(danger: Danger, subcommands: Row["subcommands"], given: Given): boolean {
+function fits(danger: Danger, subcommands: Row["subcommands"], given: CommandArguments): boolean {
   const { options, operands } = given;
   const taken = matchSubcommands(given, subcommands);
   if (taken === undefined) return false;

@@ -6,7 +6,7 @@ import { closedPaths } from "./closed-paths.ts";
 import { normal, spelledPath } from "./command-places.ts";
 import type { NamedCommand, Places } from "./facts.ts";
 import { contentWords, recordedBy } from "./git-contents.ts";
-import type { Pathspec, Recorded } from "./git-contents.ts";
+import type { Pathspec, RecordedPaths } from "./git-contents.ts";
 import { confirm, deny, quote } from "./verdict.ts";
 import type { Subject, Verdict } from "./verdict.ts";
 
@@ -78,7 +78,7 @@ interface Place {
   readonly top: string;
 }
 
-function isRecorded(path: string, { specs, excluded }: Recorded, place: Place): boolean {
+function isRecorded(path: string, { specs, excluded }: RecordedPaths, place: Place): boolean {
   const isLeftOut = excluded.some((spec) => !spec.isPartial && covers(fullPath(spec, place), path));
   return !isLeftOut && (specs === undefined || specs.some((spec) => mayCover(fullPath(spec, place), path)));
 }
@@ -140,7 +140,7 @@ function relativeTo(top: string, path: string): string {
 }
 
 /** How to do it without touching the hidden files. */
-function wayAround({ isCommit }: Recorded, paths: readonly string[], top: string): string {
+function wayAround({ isCommit }: RecordedPaths, paths: readonly string[], top: string): string {
   const names = paths.map((path) => relativeTo(top, path));
   // For many keys: a pattern that covers all with the same ending.
   const kinds = names.map((name) => name.replace(/^.*(?=\.[^./]+$)/s, "*"));

@@ -2,7 +2,7 @@ import { isInside } from "../paths/inside.ts";
 import { SENSITIVE_PLACES } from "./dangers.ts";
 import type { GitPlaces, Places } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
-import { isAtPlace } from "./package-caches.ts";
+import { isAtPlace } from "./cache-folders.ts";
 import { compilePlaces } from "./places.ts";
 import type { Place, PlaceRow, PlaceTable } from "./places.ts";
 import { RUN_LATER } from "./run-later.ts";
@@ -155,7 +155,7 @@ function namedByGit(folded: string, named: GitPlaces): Place | undefined {
   return undefined;
 }
 
-interface Folded {
+interface FoldedPath {
   readonly home: string;
   readonly stateDirs: readonly string[];
   readonly stateNames: ReadonlySet<string>;
@@ -165,13 +165,13 @@ interface Folded {
 }
 
 /** A cache, not state: the same workspace always folds to the same. */
-const foldedByWorkspace = new WeakMap<Places, Folded>();
+const foldedByWorkspace = new WeakMap<Places, FoldedPath>();
 
-function foldedOf(workspace: Places): Folded {
+function foldedOf(workspace: Places): FoldedPath {
   const known = foldedByWorkspace.get(workspace);
   if (known !== undefined) return known;
   const stateDirs = workspace.state_dirs.map(foldPath);
-  const folded: Folded = {
+  const folded: FoldedPath = {
     home: foldPath(workspace.home),
     stateDirs,
     stateNames: new Set(stateDirs.map((path) => path.slice(path.lastIndexOf("/") + 1))),

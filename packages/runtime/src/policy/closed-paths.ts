@@ -8,7 +8,7 @@ import { findRuleAmong, rulesOf } from "./rules.ts";
 import type { CompiledRule } from "./rules.ts";
 
 /** The user's answer to the call. */
-interface Said {
+interface CallApproval {
   readonly confirmed: boolean;
 }
 
@@ -34,7 +34,7 @@ export function closedPaths(
   call: CallFacts,
   { roots }: Pick<WorkspaceContext, "roots">,
   settings: DecisionSettings,
-  { confirmed }: Said,
+  { confirmed }: CallApproval,
 ): ClosedPaths | undefined {
   const { may } = permissionsOf(call);
   const closes = ({ effect }: CompiledRule): boolean => effect === "deny" || (effect === "confirm" && !confirmed);
@@ -110,7 +110,7 @@ function keyOf(
 /** What unknown programs may do, and what a sandbox can deny them. */
 const UNSEEN = ["fs.write", "fs.delete", "git.write"] as const satisfies readonly Permission[];
 
-interface PermissionAsked {
+interface PermissionQuery {
   readonly rules: readonly CompiledRule[];
   readonly call: CallFacts;
   readonly may: ReadonlySet<Permission>;
@@ -119,7 +119,7 @@ interface PermissionAsked {
 }
 
 /** Whether rules without a path deny a permission that the call's programs may use. */
-function isClosed(permission: Permission, { rules, call, may, roots, closes }: PermissionAsked): boolean {
+function isClosed(permission: Permission, { rules, call, may, roots, closes }: PermissionQuery): boolean {
   if (!may.has(permission)) return false;
   const speaking = rules.filter((rule) => rule.permission === permission && rule.pathNames === undefined);
   const tool = { ...call.tool, required_permissions: [permission] };

@@ -21,7 +21,7 @@ export interface Danger {
   readonly why: string;
 }
 
-const LOOKS = ["--dry-run", "--help", "-h", "--version"];
+const DRY_RUN_OPTIONS = ["--dry-run", "--help", "-h", "--version"];
 
 /** The machine itself: stopping it, erasing its disks, locking people out. No work in a workspace needs these. */
 // oxfmt-ignore
@@ -68,13 +68,13 @@ const PUBLISHES: readonly Danger[] = [
   { run: "svn commit|ci|delete|copy",                                   level: "risky", why: "it publishes to others" },
   { run: "hg push",                                                     level: "risky", why: "it publishes to another repository" },
   { run: "jj git push",                                                 level: "risky", why: "it publishes to another repository" },
-  { run: "npm|yarn|pnpm|bun|lerna|jsr|vsce|ovsx|deno publish|unpublish|deprecate|dist-tag|owner|access|token|adduser|login|logout", without: LOOKS, level: "risky", why: "it publishes a package or changes an account" },
-  { run: "yarn npm publish|tag|login|logout",          without: LOOKS,  level: "risky", why: "it publishes a package or changes an account" },
+  { run: "npm|yarn|pnpm|bun|lerna|jsr|vsce|ovsx|deno publish|unpublish|deprecate|dist-tag|owner|access|token|adduser|login|logout", without: DRY_RUN_OPTIONS, level: "risky", why: "it publishes a package or changes an account" },
+  { run: "yarn npm publish|tag|login|logout",          without: DRY_RUN_OPTIONS,  level: "risky", why: "it publishes a package or changes an account" },
   { run: "changeset|changesets publish",                                level: "risky", why: "it publishes a package" },
-  { run: "semantic-release|release-it|np|goreleaser",  without: LOOKS,  level: "risky", why: "it publishes a release" },
-  { run: "cargo publish|yank|owner|login|logout",      without: LOOKS,  level: "risky", why: "it publishes a package" },
+  { run: "semantic-release|release-it|np|goreleaser",  without: DRY_RUN_OPTIONS,  level: "risky", why: "it publishes a release" },
+  { run: "cargo publish|yank|owner|login|logout",      without: DRY_RUN_OPTIONS,  level: "risky", why: "it publishes a package" },
   { run: "twine|flit|maturin upload|publish|register",                  level: "risky", why: "it publishes a package" },
-  { run: "poetry|uv|hatch|pdm publish",                without: LOOKS,  level: "risky", why: "it publishes a package" },
+  { run: "poetry|uv|hatch|pdm publish",                without: DRY_RUN_OPTIONS,  level: "risky", why: "it publishes a package" },
   { run: "gem push|yank|owner|signin",                                  level: "risky", why: "it publishes a package" },
   { run: "mvn|mvnw deploy|release:perform|release:prepare",             level: "risky", why: "it publishes a package" },
   { run: "gradle|gradlew publish|publishToMavenCentral|publishPlugins|uploadArchives|closeAndReleaseRepository", level: "risky", why: "it publishes a package" },

@@ -2,7 +2,14 @@ import { hasOption, optionValues, readArguments } from "../shell/options.ts";
 import type { OptionTable } from "../shell/options.ts";
 import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import { findLaterPlace } from "./check-path.ts";
-import { isMadeAgain, isMadeAgainBelow, isOneFile, placeOf, resolveWord, withoutPattern } from "./command-places.ts";
+import {
+  isRegenerated,
+  isRegeneratedBelow,
+  isOneFile,
+  placeOf,
+  resolveWord,
+  withoutPattern,
+} from "./command-places.ts";
 import type { CommandGround } from "./command-places.ts";
 import { destructive, judgeWrites, risky, undoable } from "./command-remarks.ts";
 import type { Judge, Remark } from "./command-remarks.ts";
@@ -79,7 +86,7 @@ function judgeDeleted(
   if (place === "outside" || isWhole) return [risky(`it deletes outside the workspace (${shown()})`)];
   if (findLaterPlace(path, ground) !== undefined) return [risky(`it deletes a file that runs later (${shown()})`)];
   if (!isDeep || (isOneFile(full) && !isContents)) return [];
-  if (isMadeAgainBelow(ground.roots, path) && (folder.isCertain || !/^[.*/]*$/.test(word.value))) return [];
+  if (isRegeneratedBelow(ground.roots, path) && (folder.isCertain || !/^[.*/]*$/.test(word.value))) return [];
   if (place === "scratch" && !isContents) return [];
   // If a preceding `cd` failed, it would delete everything in the folder where the command began.
   const isSure = place !== "scratch" && (folder.isCertain || !/^[.*/]*$/.test(word.value));
@@ -98,7 +105,7 @@ export const WHOLE: Readonly<Record<string, string>> = {
 
 function judgeUnknownDeletion(word: ShellWord, isDeep: boolean): readonly Remark[] {
   if (!isDeep && !word.canSplit && !/^[/~]/.test(word.value)) return [];
-  if (isMadeAgain(word.value)) return [];
+  if (isRegenerated(word.value)) return [];
   return [risky(`what it deletes is known only when it runs (${word.text})`)];
 }
 

@@ -2,7 +2,7 @@ import type { ParsedShell, ShellRedirection, SimpleCommand } from "../shell/pars
 import { withoutOptionsBefore } from "../shell/program-options.ts";
 
 /** A text with commands, and its findings. */
-interface Judged {
+interface JudgedText {
   readonly parsed: ParsedShell;
   readonly verdict: { readonly findings: readonly { readonly level: string }[] };
 }
@@ -15,7 +15,7 @@ export interface CommandPattern {
    * Whether everything that would run matches, and nothing else happens: for rules that allow. Does not cover unknown
    * effects, a program of the same name in an unusual folder, or a dangerous redirection, which the words do not show.
    */
-  readonly covers: (judged: Judged) => boolean;
+  readonly covers: (judged: JudgedText) => boolean;
 }
 
 /**

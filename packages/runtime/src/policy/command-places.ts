@@ -138,11 +138,11 @@ export function isOneFile(path: string): boolean {
 }
 
 /** Folders above the workspace do not count: nothing can rebuild a workspace just because it is below `build`. */
-export function isMadeAgainBelow(roots: readonly string[], path: string): boolean {
+export function isRegeneratedBelow(roots: readonly string[], path: string): boolean {
   const below = roots.filter((root) => isInside(root, path)).map((root) => path.slice(root.length));
-  return isMadeAgain(below.reduce((one, other) => (other.length < one.length ? other : one), path));
+  return isRegenerated(below.reduce((one, other) => (other.length < one.length ? other : one), path));
 }
 
-export function isMadeAgain(path: string): boolean {
+export function isRegenerated(path: string): boolean {
   return path.split("/").some((name) => MADE_AGAIN.has(name) || (/[.-]/.test(name) && MADE_AGAIN_SHAPE.test(name)));
 }

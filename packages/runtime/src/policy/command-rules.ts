@@ -54,7 +54,7 @@ function shownPlace({ real, names = [] }: NamedPlace): string {
   return [real === "/" ? "" : real, ...names].join("/");
 }
 
-interface Judging {
+interface RuleScope {
   readonly call: CallFacts;
   readonly named: NamedCommand;
   readonly rules: readonly CompiledRule[];
@@ -63,7 +63,7 @@ interface Judging {
 
 const STRICTNESS = { allow: 0, confirm: 1, deny: 2 } as const;
 
-function strictestFor(place: NamedPlace, judging: Judging): CompiledRule | undefined {
+function strictestFor(place: NamedPlace, judging: RuleScope): CompiledRule | undefined {
   const { named, call, rules, roots } = judging;
   const { verdict, read_only, folder, network, needs } = named;
   const parsed = { commands: [place.command], guessed: [], opaque: [] };
@@ -79,13 +79,13 @@ function strictestFor(place: NamedPlace, judging: Judging): CompiledRule | undef
 }
 
 /** Deleting or moving a folder affects everything in it, so rules for paths below it count too. */
-function ruleBelow({ real, names = [], isKnown }: NamedPlace, judging: PathJudging): CompiledRule | undefined {
+function ruleBelow({ real, names = [], isKnown }: NamedPlace, judging: PathScope): CompiledRule | undefined {
   if (!isKnown || judging.use !== "delete") return undefined;
   const rules = judging.rules.filter(({ literalPath = "" }) => literalPath !== "");
   return ruleForPath({ real, names: [...names, "**"] }, { ...judging, rules });
 }
 
-interface PathJudging {
+interface PathScope {
   /** See `forOnePath`. */
   readonly call: CallFacts;
   readonly use: Use;
@@ -96,7 +96,7 @@ interface PathJudging {
 /**
  * The rule that matches a path, or else the nearest folder above it: a command denied a folder is denied its content.
  */
-export function ruleForPath(place: Pick<NamedPlace, "real" | "names">, judging: PathJudging): CompiledRule | undefined {
+export function ruleForPath(place: Pick<NamedPlace, "real" | "names">, judging: PathScope): CompiledRule | undefined {
   const { real, names } = place;
   const own = ruleAt(place, judging);
   if (own !== undefined) return own;
@@ -111,7 +111,7 @@ export function ruleForPath(place: Pick<NamedPlace, "real" | "names">, judging: 
 /** The rule that matches the path itself. */
 export function ruleAt(
   { real, names }: Pick<NamedPlace, "real" | "names">,
-  { call, use, rules, roots }: PathJudging,
+  { call, use, rules, roots }: PathScope,
 ): CompiledRule | undefined {
   const touch: ResolvedTouch = { path: real, real, access: use, show_sensitive: false, exists: true };
   const touches = [names === undefined ? touch : { ...touch, names }];
@@ -139,10 +139,10 @@ export function parentOf(path: string): string {
  * Without a sandbox to enforce deny rules, a command whose arguments do not show everything it touches needs approval,
  * unless a rule allows this exact command.
  */
-export function checkUntold(subject: Subject): Verdict | string {
+export function checkUnshownPaths(subject: Subject): Verdict | string {
   const { call, workspace, rule: own } = subject;
   if (workspace.sandbox !== "none") return "A sandbox enforces the rules that deny";
-  const untold = findUntold(call);
+  const untold = findUnshownPaths(call);
   if (untold === undefined) return "The arguments of every command show what it touches, or none runs";
   if (own?.effect === "allow" && own.namesCommand) return "A rule for this command allows it";
   const { uses, may } = permissionsOf(call);
@@ -161,7 +161,7 @@ export function checkUntold(subject: Subject): Verdict | string {
 }
 
 /** The command that may touch more than its arguments show, for a message. */
-function findUntold(call: CallFacts): string | undefined {
+function findUnshownPaths(call: CallFacts): string | undefined {
   const untold = runsUnnamed(call) ? call.tool.name : call.commands?.find((each) => each.untold !== undefined)?.untold;
   return untold === undefined ? undefined : quote(untold);
 }

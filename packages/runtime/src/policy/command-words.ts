@@ -170,7 +170,7 @@ function* partsOf(word: ShellWord, uses: readonly Use[], isKnown: boolean): Gene
   if (/^file:\/\//i.test(value)) yield { word: { ...word, value: value.slice(7) }, uses, isKnown };
 }
 
-interface Resolving {
+interface ResolveContext {
   readonly folder: ShellFolder;
   readonly ground: CommandGround;
   readonly realOf: ResolveWord;
@@ -182,7 +182,7 @@ const WILD = /[*?[]/;
 /** What a word resolves to: with `..` as the kernel reads it, and as text if that differs. */
 function whereTo(
   { value, isDynamic, isPattern }: ShellWord,
-  { folder, ground, realOf }: Resolving,
+  { folder, ground, realOf }: ResolveContext,
 ): readonly Pick<NamedPlace, "real" | "names">[] {
   if (value === "") return [];
   const spelled = spelledPath({ value }, folder, ground);

@@ -2,7 +2,7 @@ import type { Effect } from "../protocol/decision.ts";
 import { checkHiddenNames, checkManyFiles, checkNetwork, checkRisky, checkRunLater } from "./cautions.ts";
 import { checkHiddenTracked } from "./check-git.ts";
 import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
-import { checkCommandPaths, checkUntold } from "./command-rules.ts";
+import { checkCommandPaths, checkUnshownPaths } from "./command-rules.ts";
 import {
   checkAddresses,
   checkCheckpoint,
@@ -58,7 +58,7 @@ const CHECKS: readonly Check[] = [
   { check: "checkpoint",            judge: checkCheckpoint },  // the floor
   { check: "rules",                 judge: checkRules },
   { check: "command_paths",         judge: checkCommandPaths },
-  { check: "untold_commands",       judge: checkUntold },
+  { check: "untold_commands",       judge: checkUnshownPaths },
   { check: "files_that_run_later",  judge: checkRunLater },
   { check: "hidden_names",          judge: checkHiddenNames },
   { check: "many_files",            judge: checkManyFiles },

@@ -89,7 +89,7 @@ export interface Pathspec {
 }
 
 /** What a git command stages or commits from the working folder, including deletions. */
-export interface Recorded {
+export interface RecordedPaths {
   /** Pathspecs; undefined: the whole working folder. */
   readonly specs: readonly Pathspec[] | undefined;
   readonly excluded: readonly Pathspec[];
@@ -109,7 +109,7 @@ const STASH_LOOKS = /^(?:list|show|pop|apply|drop|clear|branch|create|store|expo
 
 /** Subcommands that record deletions in the working folder. */
 // oxfmt-ignore
-const RECORDERS: Readonly<Record<string, { readonly table: OptionTable; read(given: Arguments): Recorded | undefined } | undefined>> = {
+const RECORDERS: Readonly<Record<string, { readonly table: OptionTable; read(given: Arguments): RecordedPaths | undefined } | undefined>> = {
   __proto__: null as never,
   add:    { table: ADD,    read: addedBy },
   stage:  { table: ADD,    read: addedBy },
@@ -118,14 +118,14 @@ const RECORDERS: Readonly<Record<string, { readonly table: OptionTable; read(giv
 };
 
 /** Undefined if it would not record files hidden from the command as deleted. */
-export function recordedBy(command: SimpleCommand): Recorded | undefined {
+export function recordedBy(command: SimpleCommand): RecordedPaths | undefined {
   if (!isGit(command)) return undefined;
   const rest = gitSubcommand(command.words);
   const recorder = RECORDERS[rest[0]?.value ?? ""];
   return recorder?.read(readArguments(rest, recorder.table));
 }
 
-function addedBy({ options, operands }: Arguments): Recorded | undefined {
+function addedBy({ options, operands }: Arguments): RecordedPaths | undefined {
   const picks = ["-n", "--dry-run", "-p", "--patch", "-i", "--interactive", "-e", "--edit", "-N", "--intent-to-add"];
   if (hasOption(options, ...picks, "--no-all", "--ignore-removal", "--refresh", "--renormalize")) return undefined;
   const isAll = hasOption(options, "-A", "--all", "-u", "--update", "--no-ignore-removal");
@@ -133,13 +133,13 @@ function addedBy({ options, operands }: Arguments): Recorded | undefined {
   return recorded(operands, false);
 }
 
-function committedBy({ options, operands }: Arguments): Recorded | undefined {
+function committedBy({ options, operands }: Arguments): RecordedPaths | undefined {
   if (hasOption(options, "--dry-run", "-p", "--patch", "--interactive")) return undefined;
   if (hasOption(options, "-a", "--all")) return { specs: undefined, excluded: [], isCommit: true };
   return operands.length === 0 ? undefined : recorded(operands, true);
 }
 
-function stashedBy({ options, operands }: Arguments): Recorded | undefined {
+function stashedBy({ options, operands }: Arguments): RecordedPaths | undefined {
   const [action, ...rest] = operands;
   if (hasOption(options, "-p", "--patch", "-S", "--staged") || STASH_LOOKS.test(action?.value ?? "")) return undefined;
   if (action?.value === "save") return { specs: undefined, excluded: [], isCommit: false };
@@ -160,7 +160,7 @@ export function readPathspec(value: string): Pathspec & { readonly isExcluded: b
   };
 }
 
-function recorded(operands: readonly ShellWord[], isCommit: boolean): Recorded {
+function recorded(operands: readonly ShellWord[], isCommit: boolean): RecordedPaths {
   const all = operands.map(({ value, isDynamic }) => readPathspec(isDynamic ? "." : value));
   const specs = all.filter(({ isExcluded }) => !isExcluded);
   const excluded = all.filter(({ isExcluded }) => isExcluded);

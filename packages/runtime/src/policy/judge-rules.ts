@@ -40,7 +40,7 @@ export function placeOf(origin: RuleOrigin | undefined): string {
   return origin === undefined ? "" : ` (${origin.file}, line ${origin.line})`;
 }
 
-interface Whose {
+interface RuleSource {
   readonly layer: PolicyLayer;
   readonly toolName: string;
   readonly whose: string;
@@ -49,7 +49,7 @@ interface Whose {
   readonly about?: string;
 }
 
-export function judge(rule: CompiledRule, { layer, toolName, whose, prefix, about }: Whose): Verdict {
+export function judge(rule: CompiledRule, { layer, toolName, whose, prefix, about }: RuleSource): Verdict {
   const says = about ?? `${RULE_SAYS[rule.effect]} "${toolName}" here`;
   const reason = rule.reason ?? `A rule of ${whose} ${says}`;
   const verdict = MAKE[rule.effect](reason, prefix + rule.id);

@@ -6,10 +6,10 @@ import type { CommandGround } from "./command-places.ts";
 import { namedPlaces } from "./command-words.ts";
 import type { ResolveWord } from "./command-words.ts";
 import type { NamedCommand } from "./facts.ts";
-import { isToldByWords } from "./program-roles.ts";
+import { showsAllPaths } from "./program-roles.ts";
 import { isReadOnly } from "./read-only-commands.ts";
 
-interface Naming extends CommandGround {
+interface NamingContext extends CommandGround {
   readonly folder: string;
   readonly network: boolean;
   readonly background?: boolean;
@@ -25,7 +25,7 @@ interface Naming extends CommandGround {
 /** The facts of a command that a call would run. */
 export function nameCommand(
   text: string,
-  { network, background = false, later = false, denylist = "", resolve, tracked, ...ground }: Naming,
+  { network, background = false, later = false, denylist = "", resolve, tracked, ...ground }: NamingContext,
 ): NamedCommand {
   const parsed = parseCommands(text);
   const untold = untoldIn(parsed);
@@ -51,5 +51,5 @@ export function nameCommand(
 function untoldIn({ commands, opaque }: ParsedShell): string | undefined {
   const [first] = opaque;
   if (first !== undefined) return first.text;
-  return commands.find((each) => !isToldByWords(each))?.words[0]?.text;
+  return commands.find((each) => !showsAllPaths(each))?.words[0]?.text;
 }

@@ -7,7 +7,7 @@ import { resolveWord, withoutPattern } from "./command-places.ts";
 import type { CommandGround } from "./command-places.ts";
 import type { NamedCommand } from "./facts.ts";
 import { isPlainSetting, settingKey } from "./git-settings.ts";
-import { looksOnly, writesNoFile } from "./read-only-commands.ts";
+import { onlyReads, writesNoFile } from "./read-only-commands.ts";
 
 /** Which files that run later the commands of a call may change; undefined if none. */
 export function openedPlaces(
@@ -72,7 +72,7 @@ type Kind = "looks" | "settings" | "work";
 function kindOf(command: SimpleCommand): Kind | undefined {
   const { words, assignments, redirections, isCarrier } = command;
   if (isCarrier || assignments.length > 0 || words.some(({ isDynamic }) => isDynamic)) return undefined;
-  if (!isGit(command)) return looksOnly(command) ? "looks" : undefined;
+  if (!isGit(command)) return onlyReads(command) ? "looks" : undefined;
   if (!writesNoFile(redirections)) return undefined;
   const given = gitSubcommand(words);
   const before = words.slice(1, words.length - given.length);

@@ -69,7 +69,7 @@ export function baseName(program: string): string {
  * Whether a command touches nothing except the paths that its words name, so that checking the words is enough. A
  * program given by its path may be a different one of the same name.
  */
-export function isToldByWords(command: SimpleCommand): boolean {
+export function showsAllPaths(command: SimpleCommand): boolean {
   const { words, redirections, assignments, folder, isCarrier } = command;
   const [name, ...rest] = words;
   if (isCarrier || folder.path === undefined) return false;

@@ -15,7 +15,7 @@ interface LaterRow extends PlaceRow {
  * Not listed: files that people run on purpose (package.json, Makefile, tests, sources, linter settings that are code),
  * files that programs write at each run (`*.pth`, `.bsp`, `.merlin`), and `.gitmodules`, from which git runs no
  * command. A folder that git treats as a repository by its contents has no name to list: see `looksLikeRepository`.
- * Paths named by git's own configuration are in `git-places.ts`.
+ * Paths named by git's own configuration are in `git-named-paths.ts`.
  */
 // oxfmt-ignore
 export const RUN_LATER = [

@@ -4,7 +4,7 @@ import { isInside } from "../paths/inside.ts";
 import { judgePlace } from "./check-path.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
 import { compilePath } from "./rule-conditions.ts";
-import { isLook, placesOf, skillFolderAround } from "./skill-places.ts";
+import { isReadAccess, placesOf, skillFolderAround } from "./skill-places.ts";
 
 const WORKSPACE = { roots: ["/work"], home: "/home/me", state_dirs: ["/home/me/.config/autonous", "/state"] };
 const SKILLS = ["/home/me/.config/autonous/skills/pdf", "/home/me/.claude/skills/pdf", "/home/me"] as const;
@@ -19,7 +19,7 @@ test.each(SKILLS)(
     fc.assert(
       fc.property(path, fc.constantFrom(...ACCESSES), (real, access) => {
         const isOpen = judgePlace(real, placesOf({ access, skill_folder: skill }, WORKSPACE)) === undefined;
-        if (!isLook(access)) {
+        if (!isReadAccess(access)) {
           expect(isOpen).toBe(judgePlace(real, WORKSPACE) === undefined);
           return;
         }

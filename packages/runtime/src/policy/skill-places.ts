@@ -14,7 +14,7 @@ export function placesOf<T extends Places>(
   { access, skill_folder }: Pick<ResolvedTouch, "access" | "skill_folder">,
   workspace: T,
 ): T {
-  if (skill_folder === undefined || !isLook(access)) return workspace;
+  if (skill_folder === undefined || !isReadAccess(access)) return workspace;
   let views = viewsByWorkspace.get(workspace);
   if (views === undefined) viewsByWorkspace.set(workspace, (views = new Map()));
   let view = views.get(skill_folder) as T | undefined;
@@ -29,7 +29,7 @@ export function placesOf<T extends Places>(
 }
 
 /** Whether a call only reads or lists. */
-export function isLook(access: ResolvedTouch["access"]): boolean {
+export function isReadAccess(access: ResolvedTouch["access"]): boolean {
   return access === "read" || access === "list";
 }
 

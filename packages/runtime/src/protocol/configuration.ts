@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PERMISSIONS, RISKS } from "./call.ts";
 import { COUNTED } from "./counted.ts";
-import type { Counted } from "./counted.ts";
+import type { CountedResource } from "./counted.ts";
 
 /** Ordered from strict to lenient. */
 export const PROFILE_NAMES = ["readonly", "guarded", "autonomous"] as const;
@@ -76,7 +76,7 @@ const LONGEST_WINDOW_SECONDS = 366 * 86_400;
 function makeQuota() {
   const limit = () => z.int().min(1).optional();
   const limits = { calls: limit(), executions: limit(), tokens: limit(), bytes_written: limit() } satisfies Record<
-    Counted,
+    CountedResource,
     unknown
   >;
   return z

@@ -1,3 +1,3 @@
 /** What a quota counts. */
 export const COUNTED = ["calls", "executions", "tokens", "bytes_written"] as const;
-export type Counted = (typeof COUNTED)[number];
+export type CountedResource = (typeof COUNTED)[number];

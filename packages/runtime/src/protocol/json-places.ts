@@ -83,7 +83,7 @@ const DEEPEST = 4;
 const MAX_REPEATED = 20;
 
 /** The tokens that may come next. */
-type Wanted = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end" | "nothing";
+type ExpectedToken = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end" | "nothing";
 
 /** Scans a text token by token; uses its own stack, so that no nesting is too deep. */
 class Scan {
@@ -96,7 +96,7 @@ class Scan {
   readonly #path: Step[] = [];
   /** The names so far of each open object; undefined for a list. */
   readonly #names: (Set<string> | undefined)[] = [];
-  #wanted: Wanted = "value";
+  #wanted: ExpectedToken = "value";
 
   /** The depth up to which positions are recorded. */
   readonly #deepest: number;

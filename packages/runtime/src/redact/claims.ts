@@ -1,9 +1,9 @@
-import { CODE } from "./characters.ts";
+import { CODE } from "./character-sets.ts";
 import { claimOf, splitName } from "./names.ts";
 import type { Claim } from "./names.ts";
-import type { Name, Place } from "./places.ts";
-import { codeBefore, leftOf } from "./view.ts";
-import type { View } from "./view.ts";
+import type { Name, Place } from "./value-places.ts";
+import { codeBefore, leftOf } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 const PARSER_ERROR = /(?:bad|current|expected|illegal|invalid|missing|next|parse|stray|unexpected|unknown) $/i;
 

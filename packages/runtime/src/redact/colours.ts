@@ -1,4 +1,4 @@
-import { CODE, isIn, setOf } from "./characters.ts";
+import { CODE, isIn, setOf } from "./character-sets.ts";
 
 const COLOURS = /(?:\x1b\[[\d;?]{0,16}[A-Za-z]){1,8}/y;
 const HALF_COLOUR = /\x1b(?:\[[\d;?]{0,16})?$/y;

@@ -1,8 +1,8 @@
-import type { Found, Span } from "./find-shape.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
-import { rightOf, runEnd } from "./view.ts";
-import { setOf } from "./characters.ts";
-import type { View } from "./view.ts";
+import { rightOf, runEnd } from "./text-view.ts";
+import { setOf } from "./character-sets.ts";
+import type { View } from "./text-view.ts";
 
 /** The possible base64 beginnings of a DER private key: a SEQUENCE with a length of one, two or three bytes. */
 export const DER_BEGINNINGS: readonly string[] = [
@@ -25,7 +25,7 @@ const HEAD = 48;
 const LEAST = 60;
 
 /** A private key as DER in base64, without PEM's lines around it. `anchor` is its beginning. */
-export function findDerKey(view: View, { start, end }: Span): Found | undefined {
+export function findDerKey(view: View, { start, end }: Span): SecretMatch | undefined {
   const beginning = view.text.slice(start, end);
   if (!DER_BEGINNINGS.includes(beginning) || !standsAlone(view, start)) return undefined;
   const stop = runEnd(view, end, { of: BASE64, window: LEAST });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findEncoded } from "./encoded.ts";
-import { createView } from "./view.ts";
+import { createView } from "./text-view.ts";
 
 /** How many characters of a text are decoded when every place in it is looked at, in a text of 100,000 characters. */
 function countDecoded(unit: string): number {

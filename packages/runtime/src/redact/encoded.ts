@@ -1,11 +1,11 @@
-import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
-import type { Found, Span } from "./find-shape.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./character-sets.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { endsColour, isDiffSign, pastColours } from "./colours.ts";
-import { codeAt, codeBefore } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, codeBefore } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** A part of a text with its escapes decoded, and the original position of each character. */
-export interface Decoded {
+export interface DecodedPart {
   readonly text: string;
   /** Character `i` was written as `starts[i]` to `starts[i + 1]`. */
   readonly starts: Int32Array;
@@ -45,7 +45,7 @@ const ESCAPE_STARTS = setOf("\\&%");
 const ROUNDS = 3;
 
 /** The decoded text around an escape, to be scanned like any other. `anchor` is the beginning of the escape. */
-export function findEncoded(view: View, { start }: Span): Found | undefined {
+export function findEncoded(view: View, { start }: Span): SecretMatch | undefined {
   if (view.isDecoded) return undefined;
   const isColour = view.text.charCodeAt(start) === CODE.escape;
   if (isColour && !isBehindText(view, start)) return undefined;
@@ -97,7 +97,7 @@ function isEscaping(text: string, at: number): boolean {
 }
 
 /** A known value that has an escape, or a shell quote, among its first characters. */
-export function findKnownAround(view: View, anchor: number): Found | undefined {
+export function findKnownAround(view: View, anchor: number): SecretMatch | undefined {
   if (view.known === undefined) return undefined;
   for (let start = anchor; start > anchor - NOTICED && start >= 0; start--) {
     const code = view.text.charCodeAt(start);
@@ -157,11 +157,11 @@ function wordEnd(view: View, at: number): number {
   return end;
 }
 
-export function decode(view: View, { from, to, rest }: { from: number; to: number; rest: number }): Decoded {
+export function decode(view: View, { from, to, rest }: { from: number; to: number; rest: number }): DecodedPart {
   const starts = new Int32Array(to - from + 1);
   for (let i = 0; i < starts.length; i++) starts[i] = from + i;
   const isBehind = from === view.floor;
-  let decoded: Decoded = { text: view.text.slice(from, to), starts, rest, isUnquoted: false, isBehind };
+  let decoded: DecodedPart = { text: view.text.slice(from, to), starts, rest, isUnquoted: false, isBehind };
   for (let round = 0; round < ROUNDS; round++) {
     const next = decodeOnce(decoded);
     if (next.text.length === decoded.text.length) break;
@@ -170,7 +170,7 @@ export function decode(view: View, { from, to, rest }: { from: number; to: numbe
   return decoded;
 }
 
-function decodeOnce({ text, starts, rest, isBehind }: Decoded): Decoded {
+function decodeOnce({ text, starts, rest, isBehind }: DecodedPart): DecodedPart {
   const newStarts = new Int32Array(text.length + 1);
   let result = "";
   let count = 0;
@@ -275,7 +275,7 @@ function entityAt(text: string, at: number): number {
 const NEAR = 80;
 
 /** Maps secrets in a decoded text to the original text; only those that an escape hid. */
-export function encodedSpans({ text, starts, rest }: Decoded, spans: readonly Span[]): readonly Span[] {
+export function encodedSpans({ text, starts, rest }: DecodedPart, spans: readonly Span[]): readonly Span[] {
   return spans.flatMap(({ start, end }) => {
     const near = Math.max(0, start - NEAR);
     const from = starts[start] ?? 0;

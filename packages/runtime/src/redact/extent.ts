@@ -1,7 +1,7 @@
-import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
-import type { CharacterSet } from "./characters.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./character-sets.ts";
+import type { CharacterSet } from "./character-sets.ts";
 import { pastColours } from "./colours.ts";
-import type { View } from "./view.ts";
+import type { View } from "./text-view.ts";
 
 /**
  * How a secret continues once it is known to be one. Deciding takes a bounded read; the secret itself may have any

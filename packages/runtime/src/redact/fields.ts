@@ -2,7 +2,7 @@ import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { claimOf } from "./names.ts";
 import type { Claim } from "./names.ts";
 import { isKeyMember } from "./pairs.ts";
-import { isStandIn } from "./stand-ins.ts";
+import { isPlaceholderOrReference } from "./placeholders.ts";
 import { isWordy } from "./values.ts";
 
 interface Result {
@@ -153,5 +153,5 @@ function redactSecret(value: unknown, { noun, strength }: Claim): Result | undef
 
 /** The name is certain here, so even one letter is a password, unless it clearly refers to another value. */
 function isLiteral(value: string): boolean {
-  return value !== "" && (value.length < 3 || !isStandIn(value));
+  return value !== "" && (value.length < 3 || !isPlaceholderOrReference(value));
 }

@@ -1,12 +1,12 @@
-import { CODE, isIn, isNewline, isQuote, isSpace, setOf, SETS } from "./characters.ts";
-import type { Found, Span } from "./find-shape.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, setOf, SETS } from "./character-sets.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { ROWS_BY_PROGRAM } from "./program-options.ts";
-import type { ProgramOption } from "./program-options.ts";
-import { isStandIn } from "./stand-ins.ts";
+import { ROWS_BY_PROGRAM } from "./program-secrets.ts";
+import type { ProgramOption } from "./program-secrets.ts";
+import { isPlaceholderOrReference } from "./placeholders.ts";
 import { isPlainWord } from "./values.ts";
-import { beforeMarker, codeAt, codeBefore, restOfLine, runEnd, runStart } from "./view.ts";
-import type { View } from "./view.ts";
+import { beforeMarker, codeAt, codeBefore, restOfLine, runEnd, runStart } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** At most this much of a command is read. */
 const COMMAND_WINDOW = 600;
@@ -18,7 +18,7 @@ interface Word extends Span {
 }
 
 /** The secrets on the command line of a program that accepts them there. `anchor` is the beginning of its name. */
-export function findProgramSecrets(view: View, anchor: Span): Found | undefined {
+export function findProgramSecrets(view: View, anchor: Span): SecretMatch | undefined {
   const start = runStart(view, anchor.start, NAME_REACH);
   const end = runEnd(view, anchor.start, NAME_REACH);
   const name = view.text.slice(start, end);
@@ -48,7 +48,10 @@ const ONLY_SIGNS = /^["'`,.:;()[\]{}\s+-]*$/;
 
 function isSecret(text: string): boolean {
   return (
-    !ONLY_SIGNS.test(text) && !isStandIn(text) && !text.startsWith("$") && !isPlainWord(text.replace(/[.,:;!?)]+$/, ""))
+    !ONLY_SIGNS.test(text) &&
+    !isPlaceholderOrReference(text) &&
+    !text.startsWith("$") &&
+    !isPlainWord(text.replace(/[.,:;!?)]+$/, ""))
   );
 }
 
@@ -59,7 +62,7 @@ const FED = /^[ \t]+(?:-[neE]+[ \t]+)?(?:"([^"]{1,200})"|'([^']{1,200})'|([^\s|;
 const LINE_WINDOW = 500;
 
 /** `echo x | sudo -S …`: a secret piped to the program that reads it. `anchor` is the word "echo". */
-export function findFedSecret(view: View, { start, end }: Span): Found | undefined {
+export function findFedSecret(view: View, { start, end }: Span): SecretMatch | undefined {
   if (isIn(SETS.dotted, codeBefore(view, start)) || !isSpace(codeAt(view, end))) return undefined;
   const line = restOfLine(view, end, LINE_WINDOW);
   const fed = FED.exec(line);

@@ -1,10 +1,10 @@
-import { CODE, isIn, isSpace, SETS, setOf } from "./characters.ts";
-import type { Decoded } from "./encoded.ts";
+import { CODE, isIn, isSpace, SETS, setOf } from "./character-sets.ts";
+import type { DecodedPart } from "./encoded.ts";
 import type { Tail } from "./extent.ts";
 import type { Shape, SplitShape } from "./shapes.ts";
 import { joinWrapped } from "./wrapped.ts";
-import { beforeMarker, codeAt, codeBefore, leftOf, rightOf, runEnd } from "./view.ts";
-import type { View } from "./view.ts";
+import { beforeMarker, codeAt, codeBefore, leftOf, rightOf, runEnd } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 export interface Span {
   readonly start: number;
@@ -12,20 +12,20 @@ export interface Span {
 }
 
 /** A secret, as far as it had to be read to be certain. `tail` says how it continues. */
-export interface Found extends Span {
+export interface SecretMatch extends Span {
   readonly tail?: Tail;
   /** Other secrets completely before this one that the same rule found. */
   readonly before?: readonly Span[];
   /** Other secrets may lie before and between these: reading continues after the matched word. */
   readonly isBeside?: true;
   /** The decoded text around; it must be scanned for secrets. */
-  readonly decoded?: Decoded;
+  readonly decoded?: DecodedPart;
 }
 
 /** How many of a shape's characters its `check` receives. */
 const CHECK_WINDOW = 96;
 
-export function findShape(view: View, anchor: Span, shape: Shape): Found | undefined {
+export function findShape(view: View, anchor: Span, shape: Shape): SecretMatch | undefined {
   const { start, end } = anchor;
   // The anchors ignore case.
   if (!view.text.startsWith(shape.prefix, start)) return undefined;
@@ -52,7 +52,7 @@ function joinShape(view: View, { end, stop, shape }: { end: number; stop: number
   return joined !== undefined && joined.text.length >= least && judge(joined.text) ? joined.end : undefined;
 }
 
-export function findSplitShape(view: View, anchor: Span, shape: SplitShape): Found | undefined {
+export function findSplitShape(view: View, anchor: Span, shape: SplitShape): SecretMatch | undefined {
   const { start, end } = anchor;
   if (!view.text.startsWith(shape.sign, start) || isSpace(codeBefore(view, start))) return undefined;
   const stop = runEnd(view, end, { of: shape.of, window: shape.window });
@@ -70,7 +70,7 @@ const TO_AWS_SECRET =
   /^(?:[^A-Za-z0-9+/]{1,12}(?:[A-Za-z_ -]{3,32}[^A-Za-z0-9+/]{1,6})?)([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/;
 
 /** An AWS key id, and the secret key right after it, which has no shape itself. */
-export function findAwsKey(view: View, { start, end }: Span): Found | undefined {
+export function findAwsKey(view: View, { start, end }: Span): SecretMatch | undefined {
   const prefix = view.text.slice(start, end);
   if ((prefix !== "AKIA" && prefix !== "ASIA") || !standsAlone(view, start)) return undefined;
   const stop = runEnd(view, end, { of: UPPER_DIGITS, window: 21 });
@@ -89,7 +89,7 @@ export function findAwsKey(view: View, { start, end }: Span): Found | undefined 
 const PART_WINDOW = 2048;
 
 /** A JSON Web Token: base64url of `{"`, a dot, and so on. */
-export function findJwt(view: View, { start, end }: Span): Found | undefined {
+export function findJwt(view: View, { start, end }: Span): SecretMatch | undefined {
   if (!view.text.startsWith("eyJ", start) || !standsAlone(view, start)) return undefined;
   const whole = jwtEnd(view, end);
   const joined =
@@ -98,7 +98,7 @@ export function findJwt(view: View, { start, end }: Span): Found | undefined {
   if (view.short) return undefined;
   const header = runEnd(view, end, { of: SETS.url64, window: PART_WINDOW });
   if (header - start < 10 || codeAt(view, header) !== CODE.dot) return undefined;
-  const found: Found = { start, end: header + 1, tail: { kind: "run", set: SETS.dotted } };
+  const found: SecretMatch = { start, end: header + 1, tail: { kind: "run", set: SETS.dotted } };
   if (rightOf(view, header + 1, 3) === "eyJ") return found;
   const body = runEnd(view, header + 1, { of: SETS.url64, window: PART_WINDOW });
   // An encrypted one has an empty second part, or a key there.
@@ -121,7 +121,7 @@ function jwtEnd(view: View, from: number): number | undefined {
 const BASE64 = setOf("A-Za-z0-9+/=");
 
 /** A private key in PEM, base64-encoded again, as in kubeconfig and Kubernetes Secrets. */
-export function findEncodedKey(view: View, { start, end }: Span): Found | undefined {
+export function findEncodedKey(view: View, { start, end }: Span): SecretMatch | undefined {
   if (!view.text.startsWith("LS0tLS1CRUdJTi", start)) return undefined;
   const stop = runEnd(view, end, { of: BASE64, window: 64 });
   const head = view.text.slice(start, start + Math.floor((stop - start) / 4) * 4);

@@ -1,4 +1,4 @@
-import type { Found } from "./find-shape.ts";
+import type { SecretMatch } from "./find-shape.ts";
 import {
   bodiesOf,
   bodyLike,
@@ -16,9 +16,9 @@ import {
   mixOf,
   spanOf,
 } from "./listed-lines.ts";
-import type { Body, Framed, Line } from "./listed-lines.ts";
+import type { Body, FramedLine, Line } from "./listed-lines.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import type { View } from "./view.ts";
+import type { View } from "./text-view.ts";
 
 /**
  * Lines of a private key with other text before or after them: the author in `git blame`, the `$` of `cat -A`, the
@@ -31,14 +31,14 @@ const AHEAD = 8192;
 /** Lines already scanned, each framed like the one before. */
 export interface Walk {
   readonly from: number;
-  readonly last: Framed;
+  readonly last: FramedLine;
 }
 
 /**
  * The part of the line ending here that belongs to a private key; undefined if none does, or if the text so far does
  * not show it yet (`view.short`).
  */
-export function findFramedLine(view: View, lineEnd: number): Found | undefined {
+export function findFramedLine(view: View, lineEnd: number): SecretMatch | undefined {
   const mayHold = mayHoldBody(view, lineEnd);
   const mayGoOn = view.keyEnd >= 0 && view.keyEnd > lineEnd - 2 * LONGEST_FRAMED;
   if (!mayHold && !mayGoOn) return undefined;
@@ -59,7 +59,7 @@ export function findFramedLine(view: View, lineEnd: number): Found | undefined {
 }
 
 /** Everything that resembles the body of a key: `diff -y` and `paste` put two on a line. */
-function keySpans(view: View, line: Line, body: Body): Found | undefined {
+function keySpans(view: View, line: Line, body: Body): SecretMatch | undefined {
   const others = bodiesOf(line).filter((each) => isApart(each, body) && isBeside(line, each, body));
   const bodies = [...others, body].toSorted((a, b) => a.column - b.column);
   const spans = bodies
@@ -81,7 +81,7 @@ function isBeside(line: Line, each: Body, { text }: Body): boolean {
 }
 
 /** The line before, if it belonged to a key. Lines that consist only of signs may lie between. */
-function keyLineBefore(view: View, line: Line): Framed | undefined {
+function keyLineBefore(view: View, line: Line): FramedLine | undefined {
   let end = line.start;
   for (let skipped = 0; skipped < 4; skipped++) {
     while (end > 0 && isLineEnd(view.text, end - 1)) end -= view.text.charCodeAt(end - 1) < 32 ? 1 : 2;
@@ -99,7 +99,7 @@ function keyLineBefore(view: View, line: Line): Framed | undefined {
 type End = "private" | "plain" | "open" | "marker";
 
 /** What ends the lines framed like this one. Reads no further than it did for the line before. */
-function walk(view: View, first: Framed): End {
+function walk(view: View, first: FramedLine): End {
   const known = view.walk;
   const from = first.line.end;
   let last = known !== undefined && known.from <= from && from <= known.last.line.end ? known.last : first;
@@ -119,7 +119,7 @@ function walk(view: View, first: Framed): End {
 
 const LAST_LINE = /-----END ([A-Z0-9 ]{0,40})|(Private-MAC)|---- END /;
 
-function endIn({ text }: Line, { line, body }: Framed): End | undefined {
+function endIn({ text }: Line, { line, body }: FramedLine): End | undefined {
   const match = LAST_LINE.exec(text);
   if (match === null) return undefined;
   if (match[2] === undefined && match[1]?.includes("PRIVATE") !== true) return "plain";
@@ -140,7 +140,7 @@ const NEAR = 3;
 const MAX_FOLDS = 3;
 
 /** Whether lines of the same width follow: one for a width that keys have, two for any other. */
-function isOneOfMany(view: View, first: Framed): boolean {
+function isOneOfMany(view: View, first: FramedLine): boolean {
   if (!isFull(first.line, first.body)) return isFolded(view, first);
   const width = first.body.text.length;
   if (WIDTHS.has(width) && (isNearKey(view, first.line) || isNearSame(view, first))) return true;
@@ -154,7 +154,7 @@ function isNearKey({ keyEnd }: View, { start }: Line): boolean {
   return keyEnd >= 0 && keyEnd <= start && start - keyEnd <= LONGEST_FRAMED;
 }
 
-function isNearSame(view: View, { line, body }: Framed): boolean {
+function isNearSame(view: View, { line, body }: FramedLine): boolean {
   let next = lineAfter(view, line.end);
   for (let count = 1; next !== undefined && !view.short; count++) {
     const each = next;
@@ -166,9 +166,9 @@ function isNearSame(view: View, { line, body }: Framed): boolean {
 }
 
 /** Pure base64 lines that make up a line of a key, and the first of the next ones: `fold -w 50`. */
-function isFolded(view: View, first: Framed): boolean {
+function isFolded(view: View, first: FramedLine): boolean {
   let joined = "";
-  let each: Framed | undefined = first;
+  let each: FramedLine | undefined = first;
   for (let count = 0; each !== undefined && count < MAX_FOLDS && !view.short; count++) {
     if (each.body.text !== each.line.text.trim()) return false;
     joined += each.body.text;
@@ -178,7 +178,7 @@ function isFolded(view: View, first: Framed): boolean {
   return false;
 }
 
-function nextFramed(view: View, framed: Framed): Framed | undefined {
+function nextFramed(view: View, framed: FramedLine): FramedLine | undefined {
   const line = lineAfter(view, framed.line.end);
   const body = line === undefined ? undefined : bodyLike(framed, line);
   return line === undefined || body === undefined ? undefined : { line, body };

@@ -1,9 +1,9 @@
-import { CODE, isIn, isNewline, setOf } from "./characters.ts";
-import type { Found, Span } from "./find-shape.ts";
+import { CODE, isIn, isNewline, setOf } from "./character-sets.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { findFramedLine, isDense, WIDTHS } from "./framed-lines.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runStart } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runStart } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 const BODY = setOf("A-Za-z0-9+/=");
 /** Quotes, commas and the like after a line of a key in source code or JSON. */
@@ -19,14 +19,14 @@ const PREFIX_REACH = 180;
  * A line of a private key whose first line is not in the text: `tail -n 3 key.pem`. Recognized by what follows (the
  * end of a private key, not of a certificate), or by its width and characters. `anchor` is the end of the line.
  */
-export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undefined {
+export function findKeyLine(view: View, { start: lineEnd }: Span): SecretMatch | undefined {
   const found = findBareLine(view, lineEnd);
   // Decoded text has no other lines around it.
   return found !== undefined || view.short || view.isDecoded ? found : findFramedLine(view, lineEnd);
 }
 
 /** A line with only its location, a number or signs before it. */
-function findBareLine(view: View, lineEnd: number): Found | undefined {
+function findBareLine(view: View, lineEnd: number): SecretMatch | undefined {
   if (!mayEndBody(view.text, lineEnd)) return undefined;
   const end = bodyEnd(view, lineEnd);
   if (!isIn(BODY, codeBefore(view, end))) return undefined;
@@ -45,7 +45,7 @@ function findBareLine(view: View, lineEnd: number): Found | undefined {
   return isKey ? keyLine(view, { start, end }) : undefined;
 }
 
-function keyLine(view: View, { start, end }: Span): Found {
+function keyLine(view: View, { start, end }: Span): SecretMatch {
   view.keyEnd = end;
   return { start, end, tail: { kind: "key-body" } };
 }
@@ -218,7 +218,7 @@ export function keepPublicBlock(view: View, { end }: Span): undefined {
 }
 
 /** The end of a text is the end of its last line. */
-export function findLastKeyLine(view: View): Found | undefined {
+export function findLastKeyLine(view: View): SecretMatch | undefined {
   const { text } = view;
   if (text === "" || isNewline(codeAt(view, text.length - 1))) return undefined;
   return findKeyLine(view, { start: text.length, end: text.length });

@@ -1,4 +1,4 @@
-import { CODE, isIn, isNewline, setOf } from "./characters.ts";
+import { CODE, isIn, isNewline, setOf } from "./character-sets.ts";
 import { isDiffSign, pastColours } from "./colours.ts";
 import { escapeAt, LENGTH_BITS, LENGTH_MASK, LONGEST_ESCAPE } from "./encoded.ts";
 

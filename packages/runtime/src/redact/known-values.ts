@@ -3,7 +3,7 @@ import { NOTICED } from "./encoded.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { buildTree, longestAt } from "./known-tree.ts";
 import type { Branch } from "./known-tree.ts";
-import type { View } from "./view.ts";
+import type { View } from "./text-view.ts";
 
 /** Secrets known by value, compiled so that any number of them is found in one pass. */
 export interface KnownValues {

@@ -1,7 +1,7 @@
-import { isNewline, setOf } from "./characters.ts";
+import { isNewline, setOf } from "./character-sets.ts";
 import type { Span } from "./find-shape.ts";
-import { codeAt } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** A longer line is not one of a listing. A stream keeps at least two of them. */
 export const LONGEST_FRAMED = 240;
@@ -28,7 +28,7 @@ export interface Body {
   readonly text: string;
 }
 
-export interface Framed {
+export interface FramedLine {
   readonly line: Line;
   readonly body: Body;
 }
@@ -224,7 +224,7 @@ export function frameOf(prefix: string): string {
 }
 
 /** The part of a line at the body's position in the line before: same column, or after the same text. */
-export function bodyLike({ line, body }: Framed, next: Line): Body | undefined {
+export function bodyLike({ line, body }: FramedLine, next: Line): Body | undefined {
   const bodies = bodiesOf(next);
   const inColumn = bodies.find(({ column }) => column === body.column);
   if (inColumn !== undefined && (inColumn.text.length === body.text.length || restLike(line, body, next, inColumn)))

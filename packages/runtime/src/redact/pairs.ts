@@ -1,10 +1,10 @@
-import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./characters.ts";
-import type { Found, Span } from "./find-shape.ts";
+import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./character-sets.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { claimOf } from "./names.ts";
 import { skipRedacted } from "./read-value.ts";
 import { isSecretValue } from "./values.ts";
-import { codeAt, codeBefore, leftOf, readingsOf, rightOf, runEnd, skipBlanks } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, codeBefore, leftOf, readingsOf, rightOf, runEnd, skipBlanks } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** Allowed right after the word "value" if a value follows. */
 export const AFTER_VALUE = setOf("\"'\\:= ");
@@ -15,7 +15,7 @@ const MAX_VALUE = 200;
 const MAX_BETWEEN = 60;
 
 /** `"value": "x", "name": "DB_PASSWORD"`: the value of a pair whose name comes second. `anchor` is the word "value". */
-export function findValueBeforeName(view: View, { start, end }: Span): Found | undefined {
+export function findValueBeforeName(view: View, { start, end }: Span): SecretMatch | undefined {
   if (isIn(SETS.word, codeBefore(view, start))) return undefined;
   const from = afterSign(view, end);
   if (from === undefined) return undefined;
@@ -89,7 +89,7 @@ export function isKeyMember(name: string): boolean {
 }
 
 /** `"d":"…"` of a JSON Web Key. `anchor` is the name with its quotes. */
-export function findKeyMember(view: View, { start, end }: Span): Found | undefined {
+export function findKeyMember(view: View, { start, end }: Span): SecretMatch | undefined {
   const name = view.text.slice(start, end).replaceAll(/[\\"]/g, "");
   const sign = skipBlanks(view, end, 4);
   if (codeAt(view, sign) !== CODE.colon) return undefined;

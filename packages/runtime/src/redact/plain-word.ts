@@ -1,6 +1,6 @@
-import { isSpace } from "./characters.ts";
+import { isSpace } from "./character-sets.ts";
 import { DER_BEGINNINGS } from "./der-keys.ts";
-import { RULES } from "./rules.ts";
+import { RULES } from "./secret-rules.ts";
 import { hasAnchor } from "./scan.ts";
 
 /** One word of ordinary text and the characters allowed after it: letters in sentence case, or a percentage. */

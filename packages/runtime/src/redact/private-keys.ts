@@ -1,6 +1,6 @@
-import type { Found, Span } from "./find-shape.ts";
-import { rightOf } from "./view.ts";
-import type { View } from "./view.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
+import { rightOf } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 import { keepPublicBlock } from "./key-lines.ts";
 
 /** The longest private key: a 16,384-bit RSA key is 13 kB, a PGP key ring is larger. Beyond this no end is expected. */
@@ -11,7 +11,7 @@ const OTHER_BEGIN = /^-----BEGIN [A-Z0-9 ]{1,50}-----/;
 const END = /^-----END [A-Z0-9 ]{0,40}-{0,5}/;
 
 /** A private key in PEM, OpenSSH or PGP form, from its first line to its last, or to the end of its body. */
-export function findPrivateKey(view: View, { start }: Span): Found | undefined {
+export function findPrivateKey(view: View, { start }: Span): SecretMatch | undefined {
   const header = BEGIN.exec(rightOf(view, start, 80));
   if (header === null) {
     const other = OTHER_BEGIN.exec(rightOf(view, start, 80));
@@ -32,7 +32,7 @@ export function findPrivateKey(view: View, { start }: Span): Found | undefined {
 }
 
 /** The private half of a PuTTY key: `Private-Lines: 14` and as many lines of base64. */
-export function findPuttyKey(view: View, { end }: Span): Found | undefined {
+export function findPuttyKey(view: View, { end }: Span): SecretMatch | undefined {
   const count = /^:[ \t]{0,4}\d{1,3}(?:\r?\n|\\{1,4}r?\\{0,4}n)/.exec(rightOf(view, end, 24));
   if (count === null) return undefined;
   const start = end + count[0].length;

@@ -1,9 +1,9 @@
-import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./characters.ts";
+import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./character-sets.ts";
 import { decode, findKnownAround } from "./encoded.ts";
-import type { Decoded } from "./encoded.ts";
-import type { Found, Span } from "./find-shape.ts";
-import { codeAt, codeBefore } from "./view.ts";
-import type { View } from "./view.ts";
+import type { DecodedPart } from "./encoded.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
+import { codeAt, codeBefore } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** Characters that the shell removes from a word: `gh''p_x`, `"gh"p_x` and `\g\h\p_x` are all the word ghp_x. */
 export const QUOTES_IN_WORDS: readonly string[] = ["'", '"', "\\"];
@@ -22,7 +22,7 @@ const SHORTEST = 18;
 const WRITTEN_OUT = setOf("nrtbfvux0");
 
 /** A shell word with quotes in it, as the program receives it, to be scanned for tokens. */
-export function findQuotedWord(view: View, { start, end }: Span): Found | undefined {
+export function findQuotedWord(view: View, { start, end }: Span): SecretMatch | undefined {
   if (view.isDecoded) return undefined;
   const known = findKnownAround(view, view.text.charCodeAt(start - 1) === CODE.dollar ? start - 1 : start);
   if (view.unquotedTo > start || !isWithinWord(view, start, end)) return known;
@@ -61,7 +61,7 @@ function wordEnd(view: View, at: number): number {
   return end;
 }
 
-function unquote({ text, starts, rest, isBehind }: Decoded): Decoded {
+function unquote({ text, starts, rest, isBehind }: DecodedPart): DecodedPart {
   const newStarts = new Int32Array(text.length + 1);
   let result = "";
   let count = 0;
@@ -77,7 +77,7 @@ function unquote({ text, starts, rest, isBehind }: Decoded): Decoded {
 }
 
 /** Maps tokens to the original text; only those with a quote inside. */
-export function unquotedSpans({ starts }: Decoded, spans: readonly Span[]): readonly Span[] {
+export function unquotedSpans({ starts }: DecodedPart, spans: readonly Span[]): readonly Span[] {
   return spans.flatMap(({ start, end }) => {
     const from = starts[start] ?? 0;
     const last = starts[end - 1] ?? 0;

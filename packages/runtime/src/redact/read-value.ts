@@ -1,11 +1,11 @@
-import { CODE, isQuote } from "./characters.ts";
+import { CODE, isQuote } from "./character-sets.ts";
 import { extend } from "./extent.ts";
 import type { Extent, Tail } from "./extent.ts";
-import type { Found } from "./find-shape.ts";
+import type { SecretMatch } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import type { Place } from "./places.ts";
-import { codeAt, createView, follows, restOfLine } from "./view.ts";
-import type { View } from "./view.ts";
+import type { Place } from "./value-places.ts";
+import { codeAt, createView, follows, restOfLine } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** At most this much of a value is read to decide whether it is secret. Small: it is read again for each name. */
 const QUOTED_WINDOW = 256;
@@ -35,7 +35,7 @@ export function openingQuote(view: View, { at, isElement }: Place): Opening | un
 }
 
 /** A value that was redacted before: nothing to find, and reading continues after it as it did then. */
-export function skipRedacted(view: View, at: number): Found | undefined {
+export function skipRedacted(view: View, at: number): SecretMatch | undefined {
   if (!follows(view, at, REDACTION_MARKER)) return undefined;
   const end = at + REDACTION_MARKER.length;
   return { start: end, end };

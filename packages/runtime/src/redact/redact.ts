@@ -7,7 +7,7 @@ import { scan } from "./scan.ts";
 import { mergeSpans, replaceSpans, spansBefore } from "./spans.ts";
 import { createStream } from "./stream.ts";
 import type { StreamRedactor } from "./stream.ts";
-import { createView } from "./view.ts";
+import { createView } from "./text-view.ts";
 
 interface RedactOptions {
   /** Secrets known by value. Found verbatim, wrapped over lines, and encoded for JSON, URLs, base64 and hex. */

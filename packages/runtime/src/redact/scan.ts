@@ -1,16 +1,16 @@
 import { Borders } from "./borders.ts";
 import { encodedSpans } from "./encoded.ts";
-import type { Decoded } from "./encoded.ts";
+import type { DecodedPart } from "./encoded.ts";
 import { extend } from "./extent.ts";
 import type { Tail } from "./extent.ts";
-import type { Found, Span } from "./find-shape.ts";
-import { ANCHORS, RULES } from "./rules.ts";
-import { CODE, isIn, isSpace } from "./characters.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
+import { ANCHORS, RULES } from "./secret-rules.ts";
+import { CODE, isIn, isSpace } from "./character-sets.ts";
 import { findLastKeyLine } from "./key-lines.ts";
 import { unquotedSpans } from "./quoted-words.ts";
 import { mergeSpans } from "./spans.ts";
-import { createView } from "./view.ts";
-import type { View } from "./view.ts";
+import { createView } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** How far rules have read. No later text changes anything before `settled`. */
 interface Progress {
@@ -25,7 +25,7 @@ const HOLD = 96;
 const HOLD_LINE = 256;
 
 /** The state before scanning, extended by what rules find. */
-interface Finds {
+interface ScanState {
   /** Secrets found by rules. */
   readonly spans: Span[];
   /** Those of them that rules did not read up to: other secrets may precede them. */
@@ -37,7 +37,7 @@ interface Finds {
  * Finds secrets from `from` on and appends their spans, in order. In a text that may continue it stops before
  * undecided text. Linear: one table step per character, and one bounded examination per matched word.
  */
-export function scan(view: View, from: number, { spans, beside, known }: Finds): Progress {
+export function scan(view: View, from: number, { spans, beside, known }: ScanState): Progress {
   const { text } = view;
   const limit = known?.settled ?? Infinity;
   const borders = new Borders(known?.spans ?? [], beside);
@@ -147,12 +147,12 @@ export function hasAnchor(text: string): boolean {
   return nextHit(text, { at: 0, state: 0 }) !== undefined;
 }
 
-function besideOf({ before = [], start, end, decoded }: Found): readonly Span[] {
+function besideOf({ before = [], start, end, decoded }: SecretMatch): readonly Span[] {
   const own = end > start ? [...before, { start, end }] : before;
   return decoded === undefined ? own : [...own, ...scanDecoded(decoded)];
 }
 
-function scanDecoded(decoded: Decoded): readonly Span[] {
+function scanDecoded(decoded: DecodedPart): readonly Span[] {
   const spans: Span[] = [];
   const view = createView(decoded.text, {
     isDecoded: true,
@@ -164,7 +164,7 @@ function scanDecoded(decoded: Decoded): readonly Span[] {
   return decoded.isUnquoted ? unquotedSpans(decoded, spans) : encodedSpans(decoded, spans);
 }
 
-function tryRules(view: View, end: number, hits: readonly number[]): Found | undefined {
+function tryRules(view: View, end: number, hits: readonly number[]): SecretMatch | undefined {
   for (const hit of hits) {
     const { word, find, hint, next, isBare } = RULES[hit] as (typeof RULES)[number];
     if (view.isBare && isBare !== true) continue;
@@ -182,7 +182,7 @@ function isHinted({ text, final }: View, at: number, code: number): boolean {
   return at < text.length ? text.charCodeAt(at) === code : !final;
 }
 
-function addSpans(spans: Span[], found: Found, { end, floor }: { end: number; floor: number }): void {
+function addSpans(spans: Span[], found: SecretMatch, { end, floor }: { end: number; floor: number }): void {
   for (const each of found.before ?? []) if (each.end > each.start) spans.push(each);
   const start = Math.max(found.start, floor);
   if (end > start) spans.push({ start, end });

@@ -1,5 +1,5 @@
-import { SETS, setOf } from "./characters.ts";
-import type { CharacterSet } from "./characters.ts";
+import { SETS, setOf } from "./character-sets.ts";
+import type { CharacterSet } from "./character-sets.ts";
 
 /** A key or token recognized by its beginning: a fixed prefix, then a number of characters of one set. */
 export interface Shape {

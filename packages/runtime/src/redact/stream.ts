@@ -7,8 +7,8 @@ import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { endsInPlainWord } from "./plain-word.ts";
 import { scan } from "./scan.ts";
 import { mergeSpans } from "./spans.ts";
-import { createView, LOOK_BACK } from "./view.ts";
-import type { View } from "./view.ts";
+import { createView, LOOK_BACK } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /**
  * Redacts a text that arrives in chunks. The concatenated output is the redacted full text, wherever the chunks were

@@ -1,9 +1,9 @@
-import { isIn, isQuote, isSpace, setOf } from "./characters.ts";
-import type { Found, Span } from "./find-shape.ts";
+import { isIn, isQuote, isSpace, setOf } from "./character-sets.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { skipRedacted } from "./read-value.ts";
-import { isStandIn, unmarked, isPlace } from "./stand-ins.ts";
-import { codeAt, follows, pastValue, readingsOf, restOfLine, beforeMarker, leftOf } from "./view.ts";
-import type { View } from "./view.ts";
+import { isPlaceholderOrReference, unmarked, isPlace } from "./placeholders.ts";
+import { codeAt, follows, pastValue, readingsOf, restOfLine, beforeMarker, leftOf } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** Names, passwords and hosts are shorter than this. */
 const AUTHORITY_WINDOW = 1024;
@@ -14,7 +14,7 @@ const PATH_STARTS = setOf("/?#");
 const AUTHORITY_ENDS = setOf("/?#<>");
 
 /** `scheme://user:password@host`: the password. `anchor` is the "://". */
-export function findUrlPassword(view: View, { end: start }: Span): Found | undefined {
+export function findUrlPassword(view: View, { end: start }: Span): SecretMatch | undefined {
   const end = authorityEnd(view, start);
   const authority = view.text.slice(start, end);
   const at = authority.lastIndexOf("@");
@@ -44,7 +44,7 @@ function authorityEnd(view: View, start: number): number {
   return end;
 }
 
-function findOddPassword(view: View, start: number, authority: string): Found | undefined {
+function findOddPassword(view: View, start: number, authority: string): SecretMatch | undefined {
   const colon = authority.indexOf(":");
   const next = codeAt(view, start + authority.length);
   if (colon < 0 || authority.startsWith("[") || !isIn(PATH_STARTS, next)) return undefined;
@@ -58,14 +58,14 @@ function findOddPassword(view: View, start: number, authority: string): Found | 
 }
 
 /** The password of an Oracle URL, `jdbc:oracle:thin:bob/<password>@db`. `anchor` is the kind of driver. */
-export function findOraclePassword(view: View, { end }: Span): Found | undefined {
+export function findOraclePassword(view: View, { end }: Span): SecretMatch | undefined {
   const match = /^[\w$#.-]{1,64}\/([^\s"'`@]{1,128})(?=@)/.exec(restOfLine(view, end, 260));
   const password = match?.[1] ?? "";
   const stop = end + (match?.[0].length ?? 0);
   return match === null ? undefined : passwordIn(view, stop - password.length, stop);
 }
 
-function passwordIn(view: View, start: number, end: number): Found | undefined {
+function passwordIn(view: View, start: number, end: number): SecretMatch | undefined {
   const redacted = skipRedacted(view, start);
   if (redacted !== undefined) return redacted;
   const text = readingsOf(view, start, end).at(-1) ?? "";
@@ -75,7 +75,7 @@ function passwordIn(view: View, start: number, end: number): Found | undefined {
 }
 
 function isReferenceToPassword(text: string): boolean {
-  return isStandIn(text) || /^\$|^%[A-Z_]+%$|^[:*]+$/.test(text);
+  return isPlaceholderOrReference(text) || /^\$|^%[A-Z_]+%$|^[:*]+$/.test(text);
 }
 
 // oxfmt-ignore
@@ -91,7 +91,7 @@ const REST =
   /^((?:[^:\s\\]|\\[:\\]){1,64}):((?:[^:\s\\]|\\[:\\]){1,64}):((?:[^:\s"'`\\]|\\[:\\]){1,200})(?=["'`\s]|\\+[nrt"']|$)/;
 
 /** `host:port:database:user:password`: the password. `anchor` is the port with its colons. */
-export function findPgpass(view: View, { start, end }: Span): Found | undefined {
+export function findPgpass(view: View, { start, end }: Span): SecretMatch | undefined {
   const left = leftOf(view, start, HOST_REACH);
   const host = HOST.exec(left);
   // The "*" of a redaction is not a host.
@@ -104,7 +104,7 @@ export function findPgpass(view: View, { start, end }: Span): Found | undefined 
   const isAnyPort = view.text.charCodeAt(start + 1) === STAR;
   const before = left.slice(0, host.index + 1);
   const fields: Fields = { before, host: host[1] ?? "", database, user, password, after: line.slice(whole.length) };
-  if (isStandIn(password) || (!isAnyPort && isSomethingElse(fields))) return undefined;
+  if (isPlaceholderOrReference(password) || (!isAnyPort && isSomethingElse(fields))) return undefined;
   const to = end + whole.length;
   return { start: to - password.length, end: to, isBeside: true };
 }

@@ -1,7 +1,7 @@
 import { isUserAndPassword } from "./base64.ts";
 import { CAMEL, CONSTANT, hasNoun, isNoun } from "./names.ts";
 import type { Claim, Noun } from "./names.ts";
-import { isMeasure, isPlace, isPlaceholder, isReference, unmarked } from "./stand-ins.ts";
+import { isMeasure, isPlace, isPlaceholder, isReference, unmarked } from "./placeholders.ts";
 
 /** A value under a secret's name: the secret itself, or code, a reference, a placeholder, a type? */
 export interface Candidate {

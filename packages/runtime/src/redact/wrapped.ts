@@ -1,7 +1,7 @@
-import { CODE, isNewline, isQuote } from "./characters.ts";
-import type { CharacterSet } from "./characters.ts";
-import { codeAt, rightOf, runEnd } from "./view.ts";
-import type { View } from "./view.ts";
+import { CODE, isNewline, isQuote } from "./character-sets.ts";
+import type { CharacterSet } from "./character-sets.ts";
+import { codeAt, rightOf, runEnd } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** How a line is wrapped: with a backslash, "=" as in mail, between the quotes of two strings, or without a sign. */
 const MARKED_BREAK =
@@ -12,13 +12,13 @@ const BREAK_WINDOW = 96;
 const MAX_PIECES = 40;
 const PIECE_WINDOW = 512;
 
-interface Joined {
+interface JoinedText {
   /** Without the line breaks. */
   readonly text: string;
   readonly end: number;
 }
 
-interface Wrapped {
+interface WrappedToken {
   readonly from: number;
   /** Where its first line ends. */
   readonly at: number;
@@ -33,7 +33,7 @@ interface Wrapped {
 }
 
 /** A token wrapped over lines; undefined if it is not wrapped there, or not a token. */
-export function joinWrapped(view: View, wrapped: Wrapped): Joined | undefined {
+export function joinWrapped(view: View, wrapped: WrappedToken): JoinedText | undefined {
   const { from, at, of, isWhole, enough = Infinity, judge, size = Infinity } = wrapped;
   let text = view.text.slice(from, at);
   let end = at;

@@ -6,7 +6,7 @@ import type { ShellWord } from "./parsed-shell.ts";
 import { isProgramName } from "./program-names.ts";
 
 /** Effects on the machine that code in another language plainly has. */
-export interface CodeFound {
+export interface CodeEffects {
   /** Run as shell. */
   readonly texts: readonly string[];
   readonly commands: readonly (readonly ShellWord[])[];
@@ -44,7 +44,7 @@ export const FORK_BOMB = ":(){ :|:& };:";
  * Finds destructive calls with literal arguments: `os.system("…")`, `shutil.rmtree("/")`, `fs.rmSync("/")`. Code that
  * does the same in another way is contained by the sandbox, like the code in a file.
  */
-export function readCode(code: string, language = ""): CodeFound {
+export function readCode(code: string, language = ""): CodeEffects {
   const plain = withoutAliases(code.replace(HOME, '"~"'));
   const files = filesInCode(plain);
   const texts: string[] = [];

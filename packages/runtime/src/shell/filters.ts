@@ -1,5 +1,5 @@
 /** What a sed or awk program would run and write. */
-export interface FilterFound {
+export interface FilterEffects {
   /** Run as shell. */
   readonly texts: readonly string[];
   /** Files that are written. */
@@ -12,7 +12,7 @@ const LETTERS_WITH_TEXT = "aic";
 const LETTERS_WITH_LABEL = "btT:";
 
 /** The `e` and `w` commands of a sed script, and the same flags of `s`. */
-export function commandsInSed(script: string): FilterFound {
+export function commandsInSed(script: string): FilterEffects {
   const texts: string[] = [];
   const targets: string[] = [];
   let opaque: string | undefined;
@@ -105,7 +105,7 @@ const AWK_QUOTED = /"(?:[^"\\\n]|\\.)*"?/g;
 const AWK_LITERAL = /"(?:[^"\\\n]|\\.)*"?|\/(?:[^/\\\n]|\\.)+\/?/g;
 
 /** `system("…")`, `"…" | getline`, `print | "…"` and `print > "…"` in an awk program. */
-export function commandsInAwk(program: string): FilterFound {
+export function commandsInAwk(program: string): FilterEffects {
   const texts: string[] = [];
   let opaque: string | undefined;
   for (const [, text] of program.matchAll(AWK_SYSTEM)) {

@@ -3,7 +3,7 @@ import { BUILTINS } from "./builtins.ts";
 import { CARRIERS } from "./carriers.ts";
 import { CODE_RUNNERS } from "./code-runners.ts";
 import { DIALECT_RUNNERS } from "./dialects.ts";
-import { FILE_FINDERS } from "./find.ts";
+import { FILE_FINDERS } from "./find-carriers.ts";
 import { GIT } from "./git.ts";
 import { tryGuesses, tryNamed, tryText } from "./guesses.ts";
 import type { Prober, Walker } from "./guesses.ts";

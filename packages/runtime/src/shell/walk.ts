@@ -35,7 +35,7 @@ import {
   UNKNOWN_INPUT,
 } from "./scope.ts";
 import type { Scope, Values, Walk } from "./scope.ts";
-import { checkText } from "./second-look.ts";
+import { checkText } from "./second-evaluation.ts";
 import { noteWrites } from "./written-files.ts";
 
 /** Loops over more words than this are walked once, with their variable unknown. */

@@ -125,7 +125,7 @@ const SINGLE_QUOTED = /^'(?:[^']|'')*'[ \t]*(?:#.*)?$/;
 /** Characters that plain YAML text may not contain or begin with. */
 const NEEDS_QUOTES = /:(?:\s|$)|^[@`%*]/;
 
-interface Loosened {
+interface RepairedYaml {
   readonly text: string;
   /** The names whose values were read as plain text. */
   readonly names: readonly string[];
@@ -136,7 +136,7 @@ interface Loosened {
  * inside quotes, tabs before a line. Returns the text with such values quoted. Only quotes are added, so a value can
  * only become plain text. Undefined: it has none of these problems.
  */
-function quoteValues(yaml: string): Loosened | undefined {
+function quoteValues(yaml: string): RepairedYaml | undefined {
   const lines = yaml.replace(/^[ \t]+/gm, (space) => space.replaceAll("\t", "  ")).split("\n");
   const written: string[] = [];
   const names: string[] = [];

@@ -6,7 +6,7 @@ export interface DecodedText {
   readonly bom: boolean;
 }
 
-export interface Undecodable {
+export interface DecodingProblem {
   readonly problem: "binary" | "utf-16" | "invalid_utf8";
 }
 
@@ -18,7 +18,7 @@ const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** The text of an entire file, such that `encodeText` returns the same bytes; or why it cannot be decoded. */
-export function decodeText(bytes: Uint8Array): DecodedText | Undecodable {
+export function decodeText(bytes: Uint8Array): DecodedText | DecodingProblem {
   const { kind } = recogniseContent(bytes);
   if (kind === "utf-16") return { problem: kind };
   const text = decodeStrictly(bytes);

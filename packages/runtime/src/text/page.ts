@@ -10,7 +10,7 @@ export interface PageSize {
   readonly whole_lines: boolean;
 }
 
-export interface Cut {
+export interface PageEnd {
   /** Size of the page in bytes. */
   readonly length: number;
   /** The limit that ended it; undefined if it has all of the bytes. */
@@ -21,7 +21,7 @@ export interface Cut {
  * The first page of some bytes. Never ends inside a character, and has at least one if the input has. To find the end
  * of a character it needs 4 bytes beyond `size.bytes`, if the input has them.
  */
-export function cutPage(bytes: Uint8Array, size: PageSize): Cut {
+export function cutPage(bytes: Uint8Array, size: PageSize): PageEnd {
   const window = bytes.subarray(0, size.bytes);
   const byLines = endOfLines(window, size.lines);
   if (byLines !== undefined && byLines < bytes.length) return { length: byLines, full: "lines" };

@@ -2,14 +2,14 @@ import { z } from "zod";
 import type { FileBefore, FileChange } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { Touch } from "../contract/tool.ts";
-import { applyChange } from "../edits/apply-patch.ts";
-import { refuseMarker } from "../edits/marker.ts";
+import { applyChange } from "../edits/apply-change.ts";
+import { refuseMarker } from "../edits/refuse-marker.ts";
 import { parsePatch } from "../edits/parse-patch.ts";
 import type { PatchChange } from "../edits/parse-patch.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { encodeText } from "../text/encoding.ts";
-import { describeUndo } from "./changed.ts";
+import { describeUndo } from "./undo-description.ts";
 import { readEditable } from "./editable.ts";
 
 const args = () =>

@@ -98,12 +98,12 @@ async function isUtf8(file: OpenedFile, path: string, context: ToolContext): Pro
   }
 }
 
-interface Copying {
+interface CopyOptions {
   readonly path: string;
   readonly start: AttachmentStart;
 }
 
-async function copy(file: OpenedFile, { path, start }: Copying, context: ToolContext) {
+async function copy(file: OpenedFile, { path, start }: CopyOptions, context: ToolContext) {
   const writer = context.openAttachment(start);
   try {
     for await (const piece of piecesOf(file, path, context)) writer.write(piece);

@@ -1,11 +1,11 @@
-import { LOOKS } from "./looks.ts";
+import { READ_ONLY } from "./read-only.ts";
 import { z } from "zod";
 import type { BackgroundFacts } from "../contract/processes.ts";
 import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { startOfCharacter } from "../text/characters.ts";
 import { decodeLeniently } from "../text/encoding.ts";
-import { countFiles, noteOn, stoppedBy, tellChanges } from "./command-output.ts";
+import { countFiles, noteOn, stoppedBy, describeChanges } from "./command-output.ts";
 
 /** For longer waits the model repeats the call: one that waits for minutes looks like one that hangs. */
 const MAX_WAIT_SECONDS = 20;
@@ -54,7 +54,7 @@ function told({ changes, changes_problem, unprotected }: BackgroundFacts) {
   const stopped = unprotected === undefined ? "" : `[${makeVisible(stoppedBy(unprotected))}]\n`;
   return {
     note: `${stopped}${changes === undefined ? unknown : noteOn(changes, true)}`,
-    ...(changes === undefined ? {} : tellChanges(changes)),
+    ...(changes === undefined ? {} : describeChanges(changes)),
   };
 }
 
@@ -86,7 +86,7 @@ export const backgroundOutput = defineTool({
         .describe("Seconds to wait for new output (default 0)"),
     }),
   returns: () => facts().extend({ skipped_bytes: z.int() }),
-  ...LOOKS,
+  ...READ_ONLY,
   required_permissions: ["fs.read"],
   search_hint: "background process output log",
 
@@ -143,7 +143,7 @@ export const backgroundList = defineTool({
   description: "List background commands and their state.",
   args: () => z.strictObject({}),
   returns: () => z.strictObject({ background: z.array(facts()) }),
-  ...LOOKS,
+  ...READ_ONLY,
   required_permissions: ["fs.read"],
   search_hint: "list background processes",
 

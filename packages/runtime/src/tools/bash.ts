@@ -5,8 +5,8 @@ import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { hintFor, networkHint } from "./command-hints.ts";
-import type { HintedEnd } from "./command-hints.ts";
-import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
+import type { CommandOutcome } from "./command-hints.ts";
+import { keepOutput, presentCommand, notifySetAside, unprotectedError } from "./command-output.ts";
 
 /** Spec 2: the maximum, whatever a call requests. */
 const MAX_SECONDS = 600;
@@ -71,7 +71,7 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
     return await processes.run(command, { timeout_ms, signal, onOutput });
   });
   const { exit_code, ended_by, sandbox, changes, connections } = end;
-  await tellSetAside(changes, context);
+  await notifySetAside(changes, context);
   const presented = presentCommand({
     command: cmd,
     changes,
@@ -111,7 +111,7 @@ async function startInBackground(given: Args, { processes }: ToolContext): Promi
 }
 
 function failureOf(
-  end: CommandEnd & HintedEnd,
+  end: CommandEnd & CommandOutcome,
   output: Pick<TranscriptEnd, "stdout" | "stderr">,
 ): ToolError | undefined {
   const { exit_code, signal, ended_by, limit_reached, duration_ms, sandbox } = end;

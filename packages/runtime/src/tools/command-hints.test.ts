@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { hintFor, networkHint } from "./command-hints.ts";
-import type { HintedEnd } from "./command-hints.ts";
+import type { CommandOutcome } from "./command-hints.ts";
 
-const END: HintedEnd = { sandbox: "bwrap", network: false };
+const END: CommandOutcome = { sandbox: "bwrap", network: false };
 
 function printed(stderr: string, stdout = ""): Parameters<typeof hintFor>[1] {
   return { stdout, stderr };

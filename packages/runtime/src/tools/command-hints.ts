@@ -1,10 +1,10 @@
 import type { TranscriptEnd } from "../contract/context.ts";
 import type { CommandEnd } from "../contract/processes.ts";
 
-type Printed = Pick<TranscriptEnd, "stdout" | "stderr">;
+type CommandText = Pick<TranscriptEnd, "stdout" | "stderr">;
 
 /** How a command ended, with its use of the network. */
-export interface HintedEnd extends Pick<CommandEnd, "sandbox" | "packages_closed"> {
+export interface CommandOutcome extends Pick<CommandEnd, "sandbox" | "packages_closed"> {
   /** It had access to the network allowlist. */
   readonly network: boolean;
   readonly connections?: readonly { readonly host: string; readonly port: number; readonly allowed: boolean }[];
@@ -69,21 +69,21 @@ const RUN_INTO: readonly HintRow[] = [
 const LAST_CHARACTERS = 4096;
 
 /** For a command that failed. Undefined if the cause is unknown. */
-export function hintFor(end: HintedEnd, printed: Printed): string | undefined {
+export function hintFor(end: CommandOutcome, printed: CommandText): string | undefined {
   if (end.sandbox === "none") return undefined;
   if (end.network) return refusedHint(end) ?? firstHint(end, printed, (row) => row.words !== NO_NETWORK);
   return firstHint(end, printed, () => true);
 }
 
 /** For a command that timed out: it may have waited for network access that it does not have. */
-export function networkHint(end: HintedEnd, printed: Printed): string | undefined {
+export function networkHint(end: CommandOutcome, printed: CommandText): string | undefined {
   if (end.sandbox === "none") return undefined;
   return end.network ? refusedHint(end) : firstHint(end, printed, (row) => row.words === NO_NETWORK);
 }
 
 function firstHint(
-  { packages_closed }: HintedEnd,
-  { stdout, stderr }: Printed,
+  { packages_closed }: CommandOutcome,
+  { stdout, stderr }: CommandText,
   isMeant: (row: HintRow) => boolean,
 ): string | undefined {
   const last = `${stderr.slice(-LAST_CHARACTERS)}\n${stdout.slice(-LAST_CHARACTERS)}`;
@@ -94,7 +94,7 @@ function firstHint(
 const MAX_NAMED = 5;
 
 /** The hosts that a command with network access requested and that are not on the allowlist. */
-function refusedHint({ connections = [] }: HintedEnd): string | undefined {
+function refusedHint({ connections = [] }: CommandOutcome): string | undefined {
   const refused = connections.filter(({ allowed }) => !allowed);
   const names = [...new Set(refused.map(({ host, port }) => JSON.stringify(isUsual(port) ? host : `${host}:${port}`)))];
   if (names.length === 0) return undefined;

@@ -49,7 +49,7 @@ export async function keepOutput<End extends { readonly changes: CommandChanges 
   return { end, printed: transcript.end() };
 }
 
-interface Presented {
+interface PresentedCommand {
   readonly command: string;
   readonly changes: CommandChanges;
   readonly printed: TranscriptEnd;
@@ -57,9 +57,14 @@ interface Presented {
 }
 
 /** The part of a result that all commands have. */
-export function presentCommand({ command, changes, printed, failure }: Presented): Omit<ToolOutput<unknown>, "data"> {
+export function presentCommand({
+  command,
+  changes,
+  printed,
+  failure,
+}: PresentedCommand): Omit<ToolOutput<unknown>, "data"> {
   const { stdout, stderr, truncated_lines, truncated_bytes, aside } = printed;
-  const { artifacts, meta } = tellChanges(changes);
+  const { artifacts, meta } = describeChanges(changes);
   return {
     stdout,
     stderr,
@@ -73,7 +78,10 @@ export function presentCommand({ command, changes, printed, failure }: Presented
 }
 
 /** The person is also told what was set aside: it may have been their file. */
-export async function tellSetAside(changes: CommandChanges, { display }: Pick<ToolContext, "display">): Promise<void> {
+export async function notifySetAside(
+  changes: CommandChanges,
+  { display }: Pick<ToolContext, "display">,
+): Promise<void> {
   const { taken_back, taken_back_more = 0, set_aside_id } = changes;
   if (taken_back.length === 0) return;
   const named = taken_back
@@ -89,7 +97,7 @@ export async function tellSetAside(changes: CommandChanges, { display }: Pick<To
 }
 
 /** The result's fields about the files that a command changed. */
-export function tellChanges(changes: CommandChanges) {
+export function describeChanges(changes: CommandChanges) {
   const { files, undo_id } = changes;
   const count = countFiles(changes);
   return {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineTool } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { describeUndo } from "./changed.ts";
+import { describeUndo } from "./undo-description.ts";
 
 const args = () => z.strictObject({ path: z.string().min(1).describe("File to delete") });
 const returns = () => z.strictObject({ removed: z.string(), bytes: z.int() });

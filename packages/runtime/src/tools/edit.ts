@@ -2,13 +2,13 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import type { FileBefore } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
-import { refuseMarker } from "../edits/marker.ts";
+import { refuseMarker } from "../edits/refuse-marker.ts";
 import { replaceText } from "../edits/replace.ts";
 import type { Edit } from "../edits/replace.ts";
 import { unifiedDiff } from "../edits/unified-diff.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { encodeText } from "../text/encoding.ts";
-import { describeUndo } from "./changed.ts";
+import { describeUndo } from "./undo-description.ts";
 import { readEditable } from "./editable.ts";
 import { refuseStale, sha256Argument } from "./stale.ts";
 
@@ -61,7 +61,7 @@ export const edit = defineTool({
   async execute(given, { files }) {
     const edits = editsOf(given);
     const { path } = given;
-    let planned: Planned | undefined;
+    let planned: PlannedEdit | undefined;
     const changed = await files.change([path], async ([before]) => {
       if (before === undefined) throw new Error("The file handle omitted the requested file");
       await refuseStale(before, given.if_sha256, "edit");
@@ -89,14 +89,14 @@ function editsOf({ find, replace, all: every, edits }: Args): readonly Edit[] {
   );
 }
 
-interface Planned {
+interface PlannedEdit {
   readonly before: string;
   readonly after: string;
   readonly content: Buffer;
   readonly replacements: number;
 }
 
-async function planEdit(before: FileBefore, edits: readonly Edit[]): Promise<Planned> {
+async function planEdit(before: FileBefore, edits: readonly Edit[]): Promise<PlannedEdit> {
   const { path } = before;
   if (before.facts === null) {
     throw new ToolError("NotFound", `Cannot edit "${path}": file not found`, {

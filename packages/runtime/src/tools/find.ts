@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EntryKind, ToolContext } from "../contract/context.ts";
-import type { FoundNames, NamesQuery } from "../contract/search.ts";
+import type { SearchNames, NamesQuery } from "../contract/search.ts";
 import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { filterOf, pathIn } from "./grep.ts";
@@ -98,7 +98,7 @@ interface Page {
 const MARKS: Readonly<Record<EntryKind, string>> = { directory: "/", link: "@", file: "", other: "" };
 
 /** As many entries as fit into the byte limit. */
-function layOut(found: FoundNames, { path }: Args, { limits }: ToolContext): Page {
+function layOut(found: SearchNames, { path }: Args, { limits }: ToolContext): Page {
   const pathOf = pathIn(path);
   const entries: Page["entries"] = [];
   let text = "";

@@ -1,5 +1,5 @@
 import type { OutputLimits } from "../contract/context.ts";
-import type { FoundLine, LinePlace } from "../contract/search.ts";
+import type { SearchLine, LinePlace } from "../contract/search.ts";
 import { makeVisible, makeVisibleLines } from "../output/visible.ts";
 
 interface PageOptions {
@@ -9,7 +9,7 @@ interface PageOptions {
   readonly context: number;
   /** Where the previous page ended. */
   readonly after: LinePlace | undefined;
-  readonly pathOf: (line: FoundLine) => string;
+  readonly pathOf: (line: SearchLine) => string;
 }
 
 interface GrepData {
@@ -38,7 +38,7 @@ export abstract class GrepPage {
   abstract readonly data: GrepData;
 
   /** Adds a result, or returns false if the page is full: then there are more results. */
-  abstract add(line: FoundLine): boolean;
+  abstract add(line: SearchLine): boolean;
 
   /** Matches or files on it. */
   abstract get count(): number;
@@ -95,7 +95,7 @@ class LinesPage extends GrepPage {
     return this.data.matches.length;
   }
 
-  add(found: FoundLine): boolean {
+  add(found: SearchLine): boolean {
     if (!this.#isBesideLastMatch(found) && this.isAtLimit()) return false;
     const path = this.options.pathOf(found);
     const text = textOf(found);
@@ -109,26 +109,26 @@ class LinesPage extends GrepPage {
   }
 
   /** The last match of a page keeps the lines after it; those before the next match go with that one. */
-  #isBesideLastMatch({ is_match, key, line }: FoundLine): boolean {
+  #isBesideLastMatch({ is_match, key, line }: SearchLine): boolean {
     if (is_match || this.#lastMatch?.key !== key) return false;
     return line <= this.#lastMatch.line + this.options.context;
   }
 
   /** Also at the beginning of a page, so that the concatenated pages are the complete text. */
-  #isAfterGap({ key, line }: FoundLine): boolean {
+  #isAfterGap({ key, line }: SearchLine): boolean {
     if (this.options.context === 0 || this.last === undefined) return false;
     return this.last.key !== key || this.last.line + 1 !== line;
   }
 }
 
-function textOf({ text, cut_before, cut_after, binary }: FoundLine): string {
+function textOf({ text, cut_before, cut_after, binary }: SearchLine): string {
   if (binary === true) return "binary file matches";
   const before = cut_before === 0 ? "" : `[+${cut_before} bytes]…`;
   const after = cut_after === 0 ? "" : `…[+${cut_after} bytes]`;
   return `${before}${text}${after}`;
 }
 
-function format(path: string, text: string, { line, is_match, binary }: FoundLine): string {
+function format(path: string, text: string, { line, is_match, binary }: SearchLine): string {
   if (binary === true) return `${makeVisible(path)}: ${text}`;
   const mark = is_match ? ":" : "-";
   return `${makeVisible(path)}${mark}${line}${mark}${makeVisibleLines(text)}`;
@@ -144,7 +144,7 @@ class FilesPage extends GrepPage {
     return this.data.files.length;
   }
 
-  add(found: FoundLine): boolean {
+  add(found: SearchLine): boolean {
     const { key } = found;
     if (key === this.last?.key) return true;
     const path = this.options.pathOf(found);
@@ -163,7 +163,7 @@ class CountsPage extends GrepPage {
     return this.data.counts.length;
   }
 
-  add(found: FoundLine): boolean {
+  add(found: SearchLine): boolean {
     if (found.key !== this.#current?.key) {
       if (!this.finish() || this.isAtLimit()) return false;
       this.#current = { key: found.key, path: this.options.pathOf(found), count: 0 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ToolContext } from "../contract/context.ts";
-import type { FoundLine, LinePlace, NameFilter, TextQuery } from "../contract/search.ts";
+import type { SearchLine, LinePlace, NameFilter, TextQuery } from "../contract/search.ts";
 import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { compileGlob } from "../paths/glob.ts";
@@ -137,7 +137,7 @@ export function filterOf(pattern: string, field: string): NameFilter {
 }
 
 /** A path below the searched one, usable in another call. */
-export function pathIn(searched: string): (found: Pick<FoundLine, "path">) => string {
+export function pathIn(searched: string): (found: Pick<SearchLine, "path">) => string {
   const folder = searched.replace(/^(?:\.\/+)+(?=.)/, "").replace(/(?<=.)\/+$/, "");
   if (folder === ".") return ({ path }) => path;
   return ({ path }) => (path === "" ? folder : folder === "/" ? `/${path}` : `${folder}/${path}`);

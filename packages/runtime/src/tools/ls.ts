@@ -4,8 +4,8 @@ import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { compileGlob } from "../paths/glob.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { walk } from "./walk.ts";
-import type { Place, Walked } from "./walk.ts";
+import { walk } from "./walk-folder.ts";
+import type { Place, WalkEntry } from "./walk-folder.ts";
 
 const args = () =>
   z.strictObject({
@@ -122,7 +122,7 @@ function whatIsFull(
 
 const MARKS: Readonly<Record<EntryKind, string>> = { directory: "/", link: "@", file: "", other: "" };
 
-function toRow({ names, kind }: Walked): Row {
+function toRow({ names, kind }: WalkEntry): Row {
   const path = names.join("/");
   return { path, kind, line: `${makeVisible(path)}${MARKS[kind]}\n` };
 }

@@ -95,7 +95,7 @@ export const networkRequest = defineTool({
   },
 });
 
-interface Shown {
+interface ResponseView {
   readonly text: string;
   readonly media_type: string;
   readonly charset?: string | undefined;
@@ -104,7 +104,7 @@ interface Shown {
   readonly notes: readonly string[];
 }
 
-async function show(response: NetworkResponse, wanted: Args["format"], signal: AbortSignal): Promise<Shown> {
+async function show(response: NetworkResponse, wanted: Args["format"], signal: AbortSignal): Promise<ResponseView> {
   const { url, headers, body, encoding } = response;
   const { media_type, text, charset } = decodeResponse(body, headers["content-type"]);
   if (encoding !== undefined || text === undefined) {

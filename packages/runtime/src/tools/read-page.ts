@@ -4,7 +4,7 @@ import { BOM_BYTES, decodeLeniently } from "../text/encoding.ts";
 import { countLineFeeds, lineEndsOf } from "../text/lines.ts";
 import type { LineEnds } from "../text/lines.ts";
 import { cutPage } from "../text/page.ts";
-import type { Cut, PageSize } from "../text/page.ts";
+import type { PageEnd, PageSize } from "../text/page.ts";
 import { readExactly } from "./survey-file.ts";
 import type { Place } from "./survey-file.ts";
 
@@ -121,15 +121,15 @@ async function readFrom(
   return { at: from + begin, moved: behind - begin, bytes: window.subarray(begin) };
 }
 
-interface Fitted {
-  readonly cut: Cut;
+interface FittedText {
+  readonly cut: PageEnd;
   readonly text: string;
   readonly valid: boolean;
   readonly shrunk: boolean;
 }
 
 /** Replacement characters are longer than the bytes they replace: a page that grew over the limit is cut again. */
-function fit(bytes: Buffer, size: PageSize, limits: OutputLimits): Fitted {
+function fit(bytes: Buffer, size: PageSize, limits: OutputLimits): FittedText {
   const cut = cutPage(bytes, size);
   const decoded = decodeLeniently(bytes.subarray(0, cut.length));
   const grown = decoded.valid ? 0 : Buffer.byteLength(decoded.text) - cut.length;

@@ -4,7 +4,7 @@ import { SKILL_SOURCES } from "../contract/skills.ts";
 import type { SkillEntry, SkillReference } from "../contract/skills.ts";
 import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
-import { LOOKS } from "./looks.ts";
+import { READ_ONLY } from "./read-only.ts";
 import { readOpened, readReturns } from "./read.ts";
 
 const args = () =>
@@ -50,7 +50,7 @@ export const readSkill = defineTool({
   args,
   returns,
   required_permissions: [],
-  ...LOOKS,
+  ...READ_ONLY,
   concurrency_safe: false, // it limits the calls after it
   search_hint: "skill instructions guide how to reference file asset",
 

@@ -192,14 +192,14 @@ const NAMED = {
   "utf-16": (media_type: string, size: string) => `is UTF-16 text (${media_type}), ${size}; only UTF-8 is shown`,
 } as const;
 
-interface Named {
+interface BinaryFile {
   readonly path: string;
   readonly media_type: string;
   readonly size: number;
   readonly sha256: string | null;
 }
 
-function nameOnly(kind: keyof typeof NAMED, named: Named): Output {
+function nameOnly(kind: keyof typeof NAMED, named: BinaryFile): Output {
   const described = NAMED[kind](named.media_type, `${named.size} bytes`);
   return {
     data: { ...named, kind: kind === "image" ? kind : "binary" },
@@ -209,7 +209,7 @@ function nameOnly(kind: keyof typeof NAMED, named: Named): Output {
 
 const UNHASHED = "The file is too large to be hashed and counted: sha256 and total_lines are null";
 
-interface Found {
+interface PageSource {
   readonly file: OpenedFile;
   readonly page: Page;
   readonly survey: Omit<Survey, "place">;
@@ -217,7 +217,7 @@ interface Found {
   readonly context: ToolContext;
 }
 
-function present(given: Args, { file, page, survey, from, context }: Found): Output {
+function present(given: Args, { file, page, survey, from, context }: PageSource): Output {
   const { path } = given;
   const { next, text, around, truncated_lines, truncated_bytes, notes, ...slice } = page;
   const { size, identity } = file;

@@ -7,7 +7,7 @@ import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { networkHint } from "./command-hints.ts";
-import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
+import { keepOutput, presentCommand, notifySetAside, unprotectedError } from "./command-output.ts";
 import { quoteForShell } from "../protocol/shell-quote.ts";
 
 /** Well below the limits of the system: 128 KB for one argument, and 2 MB including the environment. */
@@ -111,7 +111,7 @@ export const runScript = defineTool({
         { openTranscript, progress },
         async (onOutput) => await script.run(given.args, { ...options, onOutput }),
       );
-      await tellSetAside(end.changes, { display });
+      await notifySetAside(end.changes, { display });
       return present({ given, timeout_seconds, script, end, printed });
     } finally {
       script.close();

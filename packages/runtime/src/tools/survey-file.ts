@@ -73,7 +73,7 @@ export async function surveyFile(
   return { sha256: whole ? digest.digest("hex") : null, total_lines: feeds + (open ? 1 : 0), place };
 }
 
-interface Wanted {
+interface StartRequest {
   readonly path: string;
   readonly at: number;
   readonly length: number;
@@ -81,7 +81,7 @@ interface Wanted {
 }
 
 /** The content from when the file was opened. Throws `Stale` if the file has been truncated since. */
-export async function readExactly(file: OpenedFile, { path, at, length, into }: Wanted): Promise<Buffer> {
+export async function readExactly(file: OpenedFile, { path, at, length, into }: StartRequest): Promise<Buffer> {
   const bytes = await file.read(at, length, into);
   if (bytes.length === length) return bytes;
   throw new ToolError("Stale", `Cannot read "${path}": it was truncated while being read`, { path });

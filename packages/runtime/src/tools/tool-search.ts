@@ -1,4 +1,4 @@
-import { LOOKS } from "./looks.ts";
+import { READ_ONLY } from "./read-only.ts";
 import { z } from "zod";
 import type { OfferedTool } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
@@ -27,7 +27,7 @@ export const toolSearch = defineTool({
   args,
   returns,
   required_permissions: [],
-  ...LOOKS,
+  ...READ_ONLY,
   search_hint: "find search more other tools schema",
 
   async execute(given, { tools }) {

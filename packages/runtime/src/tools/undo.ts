@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { defineTool } from "../contract/tool.ts";
-import type { ChangedEntry, Restored, RestoreItem, UndoRecord } from "../contract/undo.ts";
+import type { ChangedEntry, RestoreResult, RestoreItem, UndoRecord } from "../contract/undo.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { describeUndo } from "./changed.ts";
+import { describeUndo } from "./undo-description.ts";
 import { netOf } from "./net-change.ts";
 
 const args = () =>
@@ -63,7 +63,7 @@ export const undo = defineTool({
   },
 });
 
-const NOTHING: Restored = { files: [], undo_id: undefined };
+const NOTHING: RestoreResult = { files: [], undo_id: undefined };
 
 /** If content was already lost when the change was made, the undo fails. */
 function lostOf(records: readonly UndoRecord[], restored: number): ToolError | undefined {
@@ -73,7 +73,7 @@ function lostOf(records: readonly UndoRecord[], restored: number): ToolError | u
   const named = lost.slice(0, MAX_LOST).map(({ path, why }) => `${JSON.stringify(path)} (${why})`);
   return new ToolError(
     "NotFound",
-    `Restored ${restored} paths; cannot be undone: ${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`,
+    `RestoreResult ${restored} paths; cannot be undone: ${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`,
     {
       paths: lost.slice(0, MAX_LOST).map(({ path }) => path),
       hint: "Restore these from another source, such as version control.",
@@ -83,13 +83,13 @@ function lostOf(records: readonly UndoRecord[], restored: number): ToolError | u
 
 const MAX_LOST = 20;
 
-interface Sorted {
+interface SortedPaths {
   readonly restored: readonly string[];
   readonly removed: readonly string[];
   readonly unchanged: readonly string[];
 }
 
-function sortOut(items: readonly RestoreItem[], files: readonly ChangedEntry[]): Sorted {
+function sortOut(items: readonly RestoreItem[], files: readonly ChangedEntry[]): SortedPaths {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const where = (wanted: (file: ChangedEntry | undefined) => boolean): string[] =>
     items.filter(({ path }) => wanted(byPath.get(path))).map(nameOf);
@@ -107,7 +107,7 @@ function nameOf({ path, from, to }: RestoreItem): string {
 /** Maximum number of each in a result; the text has all of them, and is stored if it is too long. */
 const MAX_NAMED = 1000;
 
-function shorten({ restored, removed, unchanged }: Sorted) {
+function shorten({ restored, removed, unchanged }: SortedPaths) {
   const lists = { restored, removed, unchanged };
   const more = Object.values(lists).reduce((sum, list) => sum + Math.max(0, list.length - MAX_NAMED), 0);
   return {
@@ -118,7 +118,7 @@ function shorten({ restored, removed, unchanged }: Sorted) {
   };
 }
 
-function describe({ restored, removed, unchanged }: Sorted): string {
+function describe({ restored, removed, unchanged }: SortedPaths): string {
   const rows = [
     ...restored.map((path) => `restored ${makeVisible(path)}`),
     ...removed.map((path) => `removed ${makeVisible(path)}`),

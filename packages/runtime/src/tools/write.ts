@@ -2,11 +2,11 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import type { FileBefore, FileChange } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
-import { refuseMarker } from "../edits/marker.ts";
+import { refuseMarker } from "../edits/refuse-marker.ts";
 import { makeVisible } from "../output/visible.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { describeUndo } from "./changed.ts";
+import { describeUndo } from "./undo-description.ts";
 import { refuseStale, sha256Argument } from "./stale.ts";
 
 const args = () =>
@@ -46,7 +46,7 @@ export const write = defineTool({
 
   async execute(given, { files }) {
     const { path } = given;
-    let planned: Planned | undefined;
+    let planned: PlannedWrite | undefined;
     const changed = await files.change([path], async ([before]) => {
       if (before === undefined) throw new Error("The file handle omitted the requested file");
       planned = await planWrite(given, before);
@@ -70,7 +70,7 @@ const DONE = { overwrite: "Wrote", create: "Created", append: "Appended to" } as
   string
 >;
 
-interface Planned {
+interface PlannedWrite {
   readonly change: FileChange;
   readonly bytes_written: number;
   readonly created: boolean;
@@ -78,7 +78,7 @@ interface Planned {
   readonly same: { readonly size: number; readonly sha256: string };
 }
 
-async function planWrite({ path, content, mode, if_sha256 }: Args, before: FileBefore): Promise<Planned> {
+async function planWrite({ path, content, mode, if_sha256 }: Args, before: FileBefore): Promise<PlannedWrite> {
   if (mode === "create" && before.facts !== null) {
     throw new ToolError("AlreadyExists", `Cannot create "${path}": the file already exists`, { path });
   }

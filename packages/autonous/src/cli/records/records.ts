@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { headsFolder, readLines, readPrunings } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
-import type { AuditRecord, Gone } from "@autonous/runtime/internal";
+import type { AuditRecord, RunRemoval } from "@autonous/runtime/internal";
 import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { allForgotten } from "../../upkeep/verify-state.ts";
@@ -108,7 +108,7 @@ export class Records {
 }
 
 /** Explains why a run is gone. */
-function goneText({ run_id, by, ts, why, events, first_ts, last_ts }: Gone): string {
+function goneText({ run_id, by, ts, why, events, first_ts, last_ts }: RunRemoval): string {
   const what = `${events} records from ${first_ts ?? "?"} to ${last_ts ?? "?"}`;
   return by === "pruning"
     ? `The run "${run_id}" (${what}) was pruned on ${ts} by ${why}`

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { OutputLimits, Transcript, TranscriptEnd } from "../../contract/context.ts";
-import type { AsideWriter } from "../../contract/journal.ts";
+import type { ObservationWriter } from "../../contract/journal.ts";
 import { HeadAndTail } from "../../output/head-and-tail.ts";
 import type { Gap } from "../../output/head-and-tail.ts";
 import type { Redactor } from "../../redact/redact.ts";
@@ -12,7 +12,7 @@ export interface TranscriptOptions {
   readonly limits: OutputLimits;
   readonly redactor: Redactor;
   /** Creates the file for the full output. Called when the output exceeds what can be shown. */
-  readonly openAside: () => AsideWriter;
+  readonly openAside: () => ObservationWriter;
 }
 
 /** One stream: bytes to text to redacted text, independent of chunk boundaries. */
@@ -90,16 +90,16 @@ export function openTranscript(options: TranscriptOptions): Transcript {
  * not fail the command.
  */
 class WholeOutput {
-  readonly #open: () => AsideWriter;
+  readonly #open: () => ObservationWriter;
   readonly #hash = createHash("sha256");
   #held: string[] = [];
-  #writer: AsideWriter | undefined;
+  #writer: ObservationWriter | undefined;
   #left = DISK_BYTES;
   #isCut = false;
   /** Why nothing is stored: the system's error code. */
   #problem: string | undefined;
 
-  constructor(open: () => AsideWriter) {
+  constructor(open: () => ObservationWriter) {
     this.#open = open;
   }
 
@@ -134,7 +134,7 @@ class WholeOutput {
     return `full output: ${this.#writer?.storage_ref}${bound}`;
   }
 
-  #write(writer: AsideWriter, text: string): void {
+  #write(writer: ObservationWriter, text: string): void {
     if (this.#left === 0) {
       this.#isCut = true;
       return;

@@ -1,5 +1,5 @@
 import { COUNTED } from "../../protocol/counted.ts";
-import type { Counted } from "../../protocol/counted.ts";
+import type { CountedResource } from "../../protocol/counted.ts";
 import type { Counts, QuotaKeeper, QuotaUse } from "../../contract/quotas.ts";
 
 /** Usage within this time is merged into one entry, so that a year of use stays small. */
@@ -11,7 +11,7 @@ const HOLDERS = 10_000;
 
 interface Used {
   readonly at_ms: number;
-  readonly counts: Record<Counted, number>;
+  readonly counts: Record<CountedResource, number>;
 }
 
 /** Counts in memory, for the lifetime of the process. */
@@ -62,6 +62,6 @@ function inPairs(entries: readonly Used[]): Used[] {
   return pairs;
 }
 
-function none(): Record<Counted, number> {
+function none(): Record<CountedResource, number> {
   return { calls: 0, executions: 0, tokens: 0, bytes_written: 0 };
 }

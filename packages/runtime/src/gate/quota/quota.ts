@@ -1,4 +1,4 @@
-import type { Counted } from "../../protocol/counted.ts";
+import type { CountedResource } from "../../protocol/counted.ts";
 import { COUNTED } from "../../protocol/counted.ts";
 import type { Clock } from "../../contract/host.ts";
 import type { Counts, QuotaHolder, QuotaKeeper } from "../../contract/quotas.ts";
@@ -95,7 +95,7 @@ export class Quotas {
     if (quotas.length > 0) await keeper.add(inOneForm(holder), counts, clock());
   }
 
-  async #refuseOver(call: Opened, needed: Readonly<Record<Counted, number>>): Promise<void> {
+  async #refuseOver(call: Opened, needed: Readonly<Record<CountedResource, number>>): Promise<void> {
     const { quotas, keeper, clock } = this.#options;
     const now = clock();
     for (const quota of quotas) {
@@ -113,7 +113,7 @@ export class Quotas {
     }
   }
 
-  #reservedFor(per: Quota["per"], id: string, counted: Counted): number {
+  #reservedFor(per: Quota["per"], id: string, counted: CountedResource): number {
     let sum = 0;
     for (const { holder, counts } of this.#reserved.values()) {
       if (idOf(per, holder) === id) sum += counts[counted] ?? 0;
@@ -140,7 +140,7 @@ function idOf(per: Quota["per"], { run_id, chat, user }: QuotaHolder): string | 
 
 interface QuotaExcess {
   readonly quota: Quota;
-  readonly counted: Counted;
+  readonly counted: CountedResource;
   readonly limit: number;
   readonly used: number;
   readonly now: number;
@@ -149,7 +149,7 @@ interface QuotaExcess {
 }
 
 // oxfmt-ignore
-const WORDS: Readonly<Record<Counted, string>> = {
+const WORDS: Readonly<Record<CountedResource, string>> = {
   calls:         "calls",
   executions:    "executions",
   tokens:        "tokens",

@@ -5,7 +5,7 @@ import type { NamedAddress, NamedCommand, ResolvedTouch } from "../../policy/dec
 import type { ToolCallRequest } from "../../protocol/call.ts";
 import { boundText } from "../../protocol/bounds.ts";
 import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
-import { isLook } from "../../policy/skill-places.ts";
+import { isReadAccess } from "../../policy/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { DecidingParts } from "../parts.ts";
 import type { Admitted, Checked, Found, Opened } from "../stages.ts";
@@ -80,7 +80,7 @@ async function resolveTouches(named: readonly Touch[], parts: DecidingParts): Pr
   const touches: ResolvedTouch[] = [];
   for (const each of named) {
     const touch = resolveTouch(each, parts);
-    const isOutside = isLook(touch.access) && judgePlace(touch.real, parts.workspace) !== undefined;
+    const isOutside = isReadAccess(touch.access) && judgePlace(touch.real, parts.workspace) !== undefined;
     const skill_folder = isOutside ? await parts.ownSkillAround(touch.real) : undefined;
     touches.push(skill_folder === undefined ? touch : { ...touch, skill_folder });
   }

@@ -1,6 +1,6 @@
 import { rmdirSync, unlinkSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import type { Changed, FileChange } from "../../contract/context.ts";
+import type { FilesChange, FileChange } from "../../contract/context.ts";
 import type { Clock } from "../../contract/host.ts";
 import type { ChangedFile } from "../../contract/undo.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
@@ -76,7 +76,7 @@ export class ChangeAttempt {
   }
 
   /** Call it once. Throws `ConcurrentChangeError` if the change must be attempted again. */
-  async run(touches: readonly ResolvedTouch[], plan: ChangePlan): Promise<Changed> {
+  async run(touches: readonly ResolvedTouch[], plan: ChangePlan): Promise<FilesChange> {
     try {
       const targets = touches.map(({ path, real }) => this.#examine(path, real));
       const planned = checkPlan(await plan(targets.map(asBefore)), targets, this.#request.touches);
@@ -123,7 +123,7 @@ export class ChangeAttempt {
   }
 
   /** Commits the change. After the commit only recording the outcome can still fail. */
-  async #commit(): Promise<Changed> {
+  async #commit(): Promise<FilesChange> {
     if (this.#staged.length === 0) return { files: [], undo_id: undefined };
     const committing = this.#committing();
     const files = this.#staged.map(({ file, made }) => changedFileOf(file, made));
@@ -240,7 +240,7 @@ export class ChangeAttempt {
     const names = files.map(({ path }) => `"${path}"`).join(", ");
     return new ToolError(
       "IOError",
-      `Changed ${names}, but fsync of the folder failed (${reasonOf(problem)}): a power loss may revert it`,
+      `FilesChange ${names}, but fsync of the folder failed (${reasonOf(problem)}): a power loss may revert it`,
       { undo_id: this.#undo_id, paths: files.map(({ path }) => path) },
       problem,
     );

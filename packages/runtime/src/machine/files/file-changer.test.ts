@@ -18,7 +18,7 @@ import {
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import type { Changed, FileBefore, FileChange } from "../../contract/context.ts";
+import type { FilesChange, FileBefore, FileChange } from "../../contract/context.ts";
 import type { Access } from "../../contract/tool.ts";
 import { createFileChanger } from "./file-changer.ts";
 import type { FileChangerOptions } from "./file-changer.ts";
@@ -60,7 +60,7 @@ async function scratchChanger(options: Partial<FileChangerOptions> = {}) {
       paths: readonly string[],
       plan: Plan,
       more: { signal?: AbortSignal; run_id?: string; access?: Access } = {},
-    ): Promise<Changed> =>
+    ): Promise<FilesChange> =>
       changer.applyPlan(
         {
           run_id: more.run_id ?? "run_1",
@@ -391,7 +391,7 @@ test("a long file is stored and appended to in chunks", async () => {
   writeFileSync(join(root, "log"), long);
   const appended = await change(["log"], async () => [{ path: "log", append: text("end") }]);
   const removed = await change(["log"], async () => [{ path: "log", remove: true }]);
-  const contentOf = async ({ files }: Changed) => changer.undoLog.content(files[0]?.before?.sha256 ?? "");
+  const contentOf = async ({ files }: FilesChange) => changer.undoLog.content(files[0]?.before?.sha256 ?? "");
   expect((await contentOf(appended))?.equals(long)).toBe(true);
   expect((await contentOf(removed))?.equals(Buffer.concat([long, text("end")]))).toBe(true);
 });

@@ -1,9 +1,9 @@
-import type { Changed } from "../../contract/context.ts";
+import type { FilesChange } from "../../contract/context.ts";
 import type { Clock } from "../../contract/host.ts";
 import type {
   ChangedEntry,
-  KeptRevert,
-  Restored,
+  StoredRevert,
+  RestoreResult,
   RestoreItem,
   RestoreRequest,
   UndoKeeper,
@@ -48,7 +48,7 @@ export interface FileChangerOptions {
  */
 export interface FileChanger extends UndoKeeper {
   /** Locks the paths, runs the plan and applies it; again if another process changed them. See `ToolFiles.change`. */
-  applyPlan(request: ChangeRequest, paths: readonly string[], plan: ChangePlan): Promise<Changed>;
+  applyPlan(request: ChangeRequest, paths: readonly string[], plan: ChangePlan): Promise<FilesChange>;
   /** Records file changes made by another process, so that they can be undone like our own. */
   record(request: RecordRequest, changes: readonly ExternalChange[]): Promise<RecordedChanges>;
   /** Restores or removes entries changed without the required approval. A failure is reported per entry, not thrown. */
@@ -97,7 +97,7 @@ class Changer implements FileChanger {
     this.undoLog = createUndoLog(state_dir, objects);
   }
 
-  async applyPlan(request: ChangeRequest, paths: readonly string[], plan: ChangePlan): Promise<Changed> {
+  async applyPlan(request: ChangeRequest, paths: readonly string[], plan: ChangePlan): Promise<FilesChange> {
     return await this.#track(async () => {
       const touches = paths.map((path) => findDeclaredTouch(path, request.touches));
       const reals = touches.map(({ real }) => real);
@@ -115,7 +115,7 @@ class Changer implements FileChanger {
     });
   }
 
-  async restore(request: RestoreRequest, items: readonly RestoreItem[]): Promise<Restored> {
+  async restore(request: RestoreRequest, items: readonly RestoreItem[]): Promise<RestoreResult> {
     const { state_dir, workspace } = this.#options;
     const parts = {
       ...this.#parts,
@@ -126,7 +126,7 @@ class Changer implements FileChanger {
     return await this.#track(() => this.#holding(reals, request.signal, () => restore(parts, request, items)));
   }
 
-  async keepRevert(kept: KeptRevert): Promise<string> {
+  async keepRevert(kept: StoredRevert): Promise<string> {
     return await this.#track(() => keepRevert(this.#parts, kept));
   }
 
@@ -207,7 +207,7 @@ function staleAfter(tries: number, error: ConcurrentChangeError): ToolError {
 }
 
 /** Resolves when the data is durable. */
-async function keepRevert({ logs, clock }: ChangeParts, kept: KeptRevert): Promise<string> {
+async function keepRevert({ logs, clock }: ChangeParts, kept: StoredRevert): Promise<string> {
   const { run_id, tool_call_id, tool, undo } = kept;
   const log = logs.enter();
   const now = clock();

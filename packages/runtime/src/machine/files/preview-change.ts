@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { accessSync, constants } from "node:fs";
-import type { Changed, FileChange, FileSide, PlannedFile } from "../../contract/context.ts";
+import type { FilesChange, FileChange, FileSide, PlannedFile } from "../../contract/context.ts";
 import type { ChangedFile, FileVersion } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { ChangeRequest } from "./change-attempt.ts";
@@ -28,7 +28,7 @@ export async function previewPlan(
   request: PreviewRequest,
   paths: readonly string[],
   plan: ChangePlan,
-): Promise<Changed> {
+): Promise<FilesChange> {
   for (let tries = 1; ; tries++) {
     try {
       return await previewOnce(request, paths, plan);
@@ -41,7 +41,7 @@ export async function previewPlan(
   }
 }
 
-async function previewOnce(request: PreviewRequest, paths: readonly string[], plan: ChangePlan): Promise<Changed> {
+async function previewOnce(request: PreviewRequest, paths: readonly string[], plan: ChangePlan): Promise<FilesChange> {
   const { workspace, signal, touches, onPlanned } = request;
   const folders = new OpenFolders(workspace);
   try {

@@ -1,4 +1,4 @@
-import type { ChangedEntry, Restored, RestoreItem, RestoreRequest, UndoRecord } from "../../contract/undo.ts";
+import type { ChangedEntry, RestoreResult, RestoreItem, RestoreRequest, UndoRecord } from "../../contract/undo.ts";
 import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
@@ -37,7 +37,7 @@ export async function restore(
   parts: RestoreParts,
   request: RestoreRequest,
   items: readonly RestoreItem[],
-): Promise<Restored> {
+): Promise<RestoreResult> {
   const folders = new KeyFolders(parts.workspace);
   const sure = request.force ? items : items.filter(({ doubt }) => doubt === undefined);
   const unsure = request.force ? [] : items.filter(({ doubt }) => doubt !== undefined);
@@ -61,15 +61,15 @@ export async function restore(
   }
 }
 
-const NOTHING_TO_DO: Restored = { undo_id: undefined, files: [] };
+const NOTHING_TO_DO: RestoreResult = { undo_id: undefined, files: [] };
 
-function skippedError(unsure: readonly RestoreItem[], { files }: Restored): ToolError {
+function skippedError(unsure: readonly RestoreItem[], { files }: RestoreResult): ToolError {
   const paths = unsure.slice(0, MAX_NAMED).map(({ path }) => path);
   const more = unsure.length > MAX_NAMED ? ` and ${unsure.length - MAX_NAMED} more` : "";
   const list = `${paths.map((path) => JSON.stringify(path)).join(", ")}${more}`;
   return new ToolError(
     "Stale",
-    `Restored ${files.length} of ${files.length + unsure.length} paths; ${list} left alone: ${unsure[0]?.doubt}`,
+    `RestoreResult ${files.length} of ${files.length + unsure.length} paths; ${list} left alone: ${unsure[0]?.doubt}`,
     {
       paths,
       hint: "Check whose changes these are; set force to undo them too.",
@@ -167,7 +167,7 @@ interface ApplyParts extends ExamineParts {
   readonly kept: ContentReader;
 }
 
-async function applyAndRecord(steps: readonly RestoreStep[], context: ApplyParts): Promise<Restored> {
+async function applyAndRecord(steps: readonly RestoreStep[], context: ApplyParts): Promise<RestoreResult> {
   const { parts, folders, kept } = context;
   const log = parts.logs.enter();
   try {
@@ -220,7 +220,7 @@ function partialError(count: number, problems: readonly StepProblem[]): ToolErro
   const more = problems.length > MAX_NAMED ? ` and ${problems.length - MAX_NAMED} more` : "";
   return new ToolError(
     "IOError",
-    `Restored ${count - problems.length} of ${count} paths; these could not be restored: ${named.join(", ")}${more}`,
+    `RestoreResult ${count - problems.length} of ${count} paths; these could not be restored: ${named.join(", ")}${more}`,
     { paths: problems.slice(0, MAX_NAMED).map(({ path }) => path) },
   );
 }

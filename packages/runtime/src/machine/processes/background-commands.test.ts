@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { marker, processesWith } from "../../../../../test/support/processes.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { NO_CHANGES } from "../../contract/command-changes.ts";
-import type { CommandChange, CommandChanges, CommandLook } from "../../contract/command-changes.ts";
+import type { CommandChange, CommandChanges, ChangeDetector } from "../../contract/command-changes.ts";
 import type { Command, CommandLimits } from "../../contract/processes.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SandboxMode } from "../../protocol/configuration.ts";
@@ -41,7 +41,7 @@ async function background(mode: SandboxMode, options: Partial<BackgroundOptions>
     await commands.close();
     sandbox.close();
   });
-  const start = (run: string, look?: CommandLook) => commands.start({ run, cwd: at("root") }, look);
+  const start = (run: string, look?: ChangeDetector) => commands.start({ run, cwd: at("root") }, look);
   return { ...folder, at, commands, start, make };
 }
 
@@ -161,7 +161,7 @@ function change(path: string): CommandChange {
 /** A fake look that returns a given result and records its calls. */
 function lookThatFinds(find: () => Promise<CommandChanges>) {
   const asked: string[] = [];
-  const look: CommandLook = {
+  const look: ChangeDetector = {
     after() {
       asked.push("after");
       return find();

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { CommandLook, CommandChanges } from "../../contract/command-changes.ts";
+import type { ChangeDetector, CommandChanges } from "../../contract/command-changes.ts";
 import type {
   Background,
   BackgroundFacts,
@@ -44,7 +44,7 @@ interface OwnCommand {
   record: BackgroundRecord;
   readonly child: Child;
   readonly log: LogWriter;
-  readonly look: CommandLook | undefined;
+  readonly look: ChangeDetector | undefined;
   /** Writes output that the redactor held back. */
   readonly flush: () => void;
   isStopped: boolean;
@@ -63,7 +63,7 @@ export class BackgroundCommands implements Background {
     this.#options = options;
   }
 
-  async start(command: Command, look?: CommandLook): Promise<BackgroundFacts> {
+  async start(command: Command, look?: ChangeDetector): Promise<BackgroundFacts> {
     const { most = MAX_RUNNING, redactor = UNREDACTED } = this.#options;
     if (command.network === "allowlist") throw noNetwork();
     if ([...this.#own.values()].filter(({ record }) => record.state === "running").length >= most) {

@@ -1,5 +1,5 @@
 import { closeSync } from "node:fs";
-import type { ToolSearch, FoundName, FoundNames, NamesQuery } from "../../contract/search.ts";
+import type { ToolSearch, SearchName, SearchNames, NamesQuery } from "../../contract/search.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { placesOf } from "../../policy/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
@@ -81,7 +81,7 @@ interface NamesOptions extends Pick<SnapshotOptions, "workspace" | "judgeBelow">
 }
 
 /** The matching names below a folder. If an engine turns out to be unable to answer the query, the next one runs. */
-async function searchNames(place: SearchPlace, query: NamesQuery, options: NamesOptions): Promise<FoundNames> {
+async function searchNames(place: SearchPlace, query: NamesQuery, options: NamesOptions): Promise<SearchNames> {
   const tree = new VerifiedTree({ top: place.real, still: new UnchangedFolders(place.fd), ...options });
   try {
     for (const plan of planNames(place.real, query, options)) {
@@ -106,7 +106,7 @@ interface RunOptions {
 }
 
 /** Undefined if the engine turned out to be unable. */
-async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptions): Promise<FoundNames | undefined> {
+async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptions): Promise<SearchNames | undefined> {
   const findObstacle = obstaclesIn(place, { tree, signal });
   const engine = startEngine({ program: plan.program, args: plan.args, cwd: procPath(place.fd), signal, findObstacle });
   const picker = new Picker(plan, query, tree);
@@ -144,9 +144,9 @@ interface FinishOptions {
 }
 
 /** Examines each name only now, when few are left. */
-function finish(picker: Picker, { query, plan, tree }: FinishOptions): Pick<FoundNames, "entries" | "next"> {
+function finish(picker: Picker, { query, plan, tree }: FinishOptions): Pick<SearchNames, "entries" | "next"> {
   const { names, more } = picker.result();
-  const entries: FoundName[] = [];
+  const entries: SearchName[] = [];
   tree.forget();
   for (const [index, { key, rank }] of names.entries()) {
     const folder = folderOf(key);

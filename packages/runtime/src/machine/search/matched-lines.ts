@@ -1,4 +1,4 @@
-import type { FoundLine } from "../../contract/search.ts";
+import type { SearchLine } from "../../contract/search.ts";
 import { REDACTION_MARKER } from "../../protocol/marker.ts";
 import type { FileContent } from "./file-content.ts";
 import type { LineMessage } from "./rg-messages.ts";
@@ -19,7 +19,7 @@ export interface LinesOptions {
 }
 
 /** The lines of a message, if the file contains them. */
-export function* linesOf(message: LineMessage, file: NamedFile, options: LinesOptions): Generator<FoundLine> {
+export function* linesOf(message: LineMessage, file: NamedFile, options: LinesOptions): Generator<SearchLine> {
   const { path, key, after } = options;
   // Most messages are about one line, so this cheap check skips unwanted ones.
   if (message.line <= after && !isMany(message.head)) return;

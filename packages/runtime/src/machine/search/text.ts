@@ -1,4 +1,4 @@
-import type { FoundLine, TextQuery } from "../../contract/search.ts";
+import type { SearchLine, TextQuery } from "../../contract/search.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { procPath } from "../system/handle.ts";
 import { startEngine } from "../processes/engine.ts";
@@ -28,7 +28,7 @@ export async function* searchText(
   place: SearchPlace,
   query: TextQuery,
   { rg, signal, ...options }: TextOptions,
-): AsyncGenerator<FoundLine> {
+): AsyncGenerator<SearchLine> {
   const isFolder = place.kind === "folder";
   const walk = isFolder ? walkOf(place.real, options.workspace) : "stdin";
   const hint = query.glob === undefined ? undefined : hintOf(query.glob.pattern);
@@ -64,7 +64,7 @@ export async function* searchText(
   }
 }
 
-const NO_LINES: readonly FoundLine[] = [];
+const NO_LINES: readonly SearchLine[] = [];
 
 /** Files of a folder, in path order. Each is verified when a message names it, by opening it if necessary. */
 class FoundFiles {
@@ -85,7 +85,7 @@ class FoundFiles {
     this.#after = orderOf(query.after?.key ?? "");
   }
 
-  linesOf(message: LineMessage): Iterable<FoundLine> {
+  linesOf(message: LineMessage): Iterable<SearchLine> {
     const key = message.key.startsWith("./") ? message.key.slice(2) : message.key;
     if (key !== this.#key) this.#begin(key);
     if (!this.#isWanted) return NO_LINES;
@@ -139,7 +139,7 @@ class OnlyFile {
     this.#after = after?.line ?? 0;
   }
 
-  linesOf(message: LineMessage): Iterable<FoundLine> {
+  linesOf(message: LineMessage): Iterable<SearchLine> {
     if (this.#isTold) return NO_LINES;
     const { line } = message;
     if (this.#content.isBinary) {

@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import type { FoundScript, ReadyScript, RunProgram, ScriptName, SkillEntry } from "../../contract/skills.ts";
+import type { SkillScript, ReadyScript, RunProgram, ScriptName, SkillEntry } from "../../contract/skills.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { HEAD_BYTES, waysToRun, isInScripts } from "../../skills/interpreter.ts";
 import { copySkill } from "./copy-skill.ts";
@@ -24,7 +24,7 @@ interface ReadyOptions extends ScriptCall {
 /** Copies the skill and finds the script's interpreter. The caller closes it. */
 export async function readyScript(
   loaded: LoadedSkill,
-  found: FoundScript,
+  found: SkillScript,
   options: ReadyOptions,
 ): Promise<ReadyScript> {
   const { run_folder, signal, run, workspace } = options;
@@ -63,7 +63,7 @@ export async function readyScript(
 }
 
 function commandFor(
-  { skill, script: { path, executable }, module }: FoundScript,
+  { skill, script: { path, executable }, module }: SkillScript,
   folder: string,
   options: InterpreterOptions,
 ): readonly [string, ...string[]] {
@@ -113,13 +113,13 @@ const MAIN = "__main__.py";
  * Finds a script by name among the indexed files, so that no name can lead outside the skill. A folder with a
  * `__main__.py` is a Python package and runs as a module.
  */
-export function findScript({ entry, missing }: SkillScripts, name: ScriptName): FoundScript {
+export function findScript({ entry, missing }: SkillScripts, name: ScriptName): SkillScript {
   return "module" in name ? moduleOf(entry, name.module) : scriptAt({ entry, missing }, name.path);
 }
 
 type SkillScripts = Pick<LoadedSkill, "entry" | "missing">;
 
-function scriptAt({ entry: skill, missing }: SkillScripts, givenName: string): FoundScript {
+function scriptAt({ entry: skill, missing }: SkillScripts, givenName: string): SkillScript {
   const path = givenName.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, "");
   const script = skill.scripts.find((each) => each.path === path || each.path === `${path}/${MAIN}`);
   const module = script?.path.endsWith(`/${MAIN}`) === true ? dotted(script.path) : undefined;
@@ -136,7 +136,7 @@ function scriptAt({ entry: skill, missing }: SkillScripts, givenName: string): F
   throw noSuchScript(skill, cannot, { path: givenName });
 }
 
-function moduleOf(skill: SkillEntry, module: string): FoundScript {
+function moduleOf(skill: SkillEntry, module: string): SkillScript {
   const cannot = `Cannot run the module ${JSON.stringify(module)} of the skill "${skill.name}"`;
   if (!MODULE.test(module)) {
     throw new ToolError("InvalidArguments", `${cannot}: a module name is dotted words, such as scripts.report`);

@@ -1,4 +1,4 @@
-import { excerptLines } from "./lines.ts";
+import { excerptLines } from "./text-lines.ts";
 
 /** A passage of a text that is similar to the searched one. Lines are numbered from 1. */
 export interface Passage {

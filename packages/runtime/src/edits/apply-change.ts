@@ -1,11 +1,11 @@
 import { ToolError } from "../protocol/errors.ts";
 import { LineIndex } from "./line-index.ts";
-import { splitAtLineFeeds, splitLines, excerptLines, quoteLines, sayLines, sayRange } from "./lines.ts";
-import type { Lines } from "./lines.ts";
+import { splitAtLineFeeds, splitLines, excerptLines, quoteLines, describeLines, describeRange } from "./text-lines.ts";
+import type { Lines } from "./text-lines.ts";
 import type { PatchAdd, PatchChange, PatchDelete, PatchUpdate, PatchChunk } from "./patch.ts";
 import { contentOf, placeChunk } from "./place-chunk.ts";
-import type { Placed, Unplaced } from "./place-chunk.ts";
-import { nearestPassage } from "./nearest.ts";
+import type { ChunkPlace, PlacementProblem } from "./place-chunk.ts";
+import { nearestPassage } from "./nearest-passage.ts";
 
 /**
  * Applies a change to a file's text; undefined if it deletes the file. `before` is undefined if the file does not
@@ -63,10 +63,10 @@ function placeAll(
   { chunks, format }: PatchUpdate,
   lines: Lines,
   { strict }: { strict: boolean },
-): readonly Placed[] | Misfit {
+): readonly ChunkPlace[] | ChunkProblem {
   const index = new LineIndex(lines.texts);
   const lineAt = makeLineAt(lines);
-  const places: Placed[] = [];
+  const places: ChunkPlace[] = [];
   let from = 0;
   let drift = 0;
   for (const [number, chunk] of chunks.entries()) {
@@ -91,7 +91,7 @@ function makeLineAt({ texts, ends }: Lines): (hint: number) => number {
   return (hint) => starts[hint] ?? texts.length + (hint - starts.length);
 }
 
-function assemble({ format }: PatchUpdate, lines: Lines, places: readonly Placed[]): string {
+function assemble({ format }: PatchUpdate, lines: Lines, places: readonly ChunkPlace[]): string {
   const result: Result = { texts: [], ends: [], open: false };
   let at = 0;
   for (const placed of places) {
@@ -125,7 +125,7 @@ function copyLines(result: Result, { texts, ends }: Lines, { from, to }: { from:
 function applyLines(
   result: Result,
   lines: Lines,
-  { placed, format }: { placed: Placed; format: PatchUpdate["format"] },
+  { placed, format }: { placed: ChunkPlace; format: PatchUpdate["format"] },
 ): number {
   let at = placed.at;
   let added = false;
@@ -160,7 +160,7 @@ function endNear({ ends }: Lines, at: number): string {
 }
 
 /** A chunk that does not fit anywhere in a file. */
-interface Misfit extends Unplaced {
+interface ChunkProblem extends PlacementProblem {
   readonly chunk: PatchChunk;
   /** Number of the chunk within the file, from 1. */
   readonly number: number;
@@ -171,7 +171,7 @@ interface Misfit extends Unplaced {
 }
 
 /** The error for a chunk that does not fit: what it expects, and what the file has instead. */
-function makeConflict(misfit: Misfit, { path, before }: { path: string; before: string }): ToolError {
+function makeConflict(misfit: ChunkProblem, { path, before }: { path: string; before: string }): ToolError {
   const { chunk, number, expected, problem } = misfit;
   const start = `Cannot apply the patch to "${path}": chunk ${number} (line ${chunk.patch_line} of the patch)`;
   const isElsewhere = misfit.earlier !== undefined || (problem !== "missing" && problem !== "anchor");
@@ -190,7 +190,7 @@ function makeConflict(misfit: Misfit, { path, before }: { path: string; before: 
   return new ToolError("PatchConflict", message, details);
 }
 
-const PROBLEMS: Readonly<Record<Unplaced["problem"], (misfit: Misfit) => string>> = {
+const PROBLEMS: Readonly<Record<PlacementProblem["problem"], (misfit: ChunkProblem) => string>> = {
   missing: ({ expected, from, earlier }) =>
     earlier === undefined
       ? `expects lines that are not in the file${from === 0 ? "" : ` after line ${from}`}:\n${quote(expected)}`
@@ -198,7 +198,7 @@ const PROBLEMS: Readonly<Record<Unplaced["problem"], (misfit: Misfit) => string>
   anchor: ({ expected, from }) =>
     `begins with "@@" and a line that is not in the file${from === 0 ? "" : ` after line ${from}`}:\n${quote(expected)}`,
   ambiguous: ({ places = [], expected }) =>
-    `fits at ${sayLines(places.map((at) => at + 1))}; add context or a line number to choose one:\n${quote(expected)}`,
+    `fits at ${describeLines(places.map((at) => at + 1))}; add context or a line number to choose one:\n${quote(expected)}`,
   number: ({ from }) =>
     `adds lines at a line number that the file does not have${from === 0 ? "" : `, or that is before line ${from}, where the previous chunk ends`}`,
   exhausted: () => "could not be placed in reasonable time: its lines, or parts of them, are in too many places",
@@ -209,5 +209,5 @@ function quote(lines: readonly string[]): string {
 }
 
 function sayNearest({ start_line, end_line, text }: { start_line: number; end_line: number; text: string }): string {
-  return `\nNearest is ${sayRange(start_line, end_line)}:\n${quoteLines(text)}`;
+  return `\nNearest is ${describeRange(start_line, end_line)}:\n${quoteLines(text)}`;
 }

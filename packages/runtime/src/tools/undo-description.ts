@@ -3,7 +3,7 @@ import type { ChangedEntry } from "../contract/undo.ts";
 import { isFileVersion } from "../contract/versions.ts";
 import { makeVisible } from "../output/visible.ts";
 
-export interface UndoTold {
+export interface UndoDescription {
   /** Names the changes that cannot be undone. Empty if all can. */
   readonly note: string;
   readonly artifacts: NonNullable<ToolOutput<unknown>["artifacts"]>;
@@ -14,13 +14,13 @@ export interface UndoTold {
 const MAX_FILES = 1000;
 const MAX_NOTES = 20;
 
-interface ChangeTold {
+interface ChangeFacts {
   readonly files: readonly ChangedEntry[];
   readonly undo_id: string | undefined;
 }
 
 /** The result's text about the files that a call changed, and whether that can be undone. */
-export function describeUndo({ files, undo_id }: ChangeTold): UndoTold {
+export function describeUndo({ files, undo_id }: ChangeFacts): UndoDescription {
   const lost = files.filter((file) => file.not_kept === true);
   const notes = lost.slice(0, MAX_NOTES).map(({ path, before }) => {
     const size = isFileVersion(before) ? before.size : 0;

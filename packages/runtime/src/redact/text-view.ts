@@ -1,5 +1,5 @@
-import { CODE } from "./characters.ts";
-import type { CharacterSet } from "./characters.ts";
+import { CODE } from "./character-sets.ts";
+import type { CharacterSet } from "./character-sets.ts";
 import type { Walk } from "./framed-lines.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 

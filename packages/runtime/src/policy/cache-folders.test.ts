@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findLaterPlace } from "./check-path.ts";
-import { isAtPlace, isCacheName } from "./package-caches.ts";
+import { isAtPlace, isCacheName } from "./cache-folders.ts";
 
 test.each([".cache", ".vite", ".vite-temp", ".vitest", ".tmp", ".Cache", ".a", ".astro"])("%s is a cache", (name) => {
   expect(isCacheName(name)).toBe(true);

@@ -72,14 +72,14 @@ export function lineNumbers(text: string, offsets: readonly number[]): number[] 
 const SHOWN_NUMBERS = 10;
 
 /** `line 4`, `lines 4, 9, 12`, `lines 1, 2, 3 and 90 more`. */
-export function sayLines(numbers: readonly number[], total = numbers.length): string {
+export function describeLines(numbers: readonly number[], total = numbers.length): string {
   const shown = numbers.slice(0, SHOWN_NUMBERS);
   const more = total > shown.length ? ` and ${total - shown.length} more` : "";
   return `${total === 1 ? "line" : "lines"} ${shown.join(", ")}${more}`;
 }
 
 /** `line 4` or `lines 4-6`. */
-export function sayRange(start: number, end: number): string {
+export function describeRange(start: number, end: number): string {
   return start === end ? `line ${start}` : `lines ${start}-${end}`;
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ToolError } from "../protocol/errors.ts";
-import { refuseMarker } from "./marker.ts";
+import { refuseMarker } from "./refuse-marker.ts";
 import { replaceText } from "./replace.ts";
 
 function problemOf(run: () => unknown): ToolError | undefined {

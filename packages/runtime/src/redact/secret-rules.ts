@@ -1,24 +1,24 @@
-import { findAssignment } from "./assignments.ts";
+import { findAssignment } from "./secret-assignments.ts";
 import { compileAutomaton } from "./automaton.ts";
-import type { CharacterSet } from "./characters.ts";
+import type { CharacterSet } from "./character-sets.ts";
 import { findAwsKey, findEncodedKey, findJwt, findShape, findSplitShape } from "./find-shape.ts";
-import type { Found, Span } from "./find-shape.ts";
-import { findBasic, findBearer, findCookies } from "./headers.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
+import { findBasic, findBearer, findCookies } from "./http-secrets.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { findPrivateKey, findPuttyKey } from "./private-keys.ts";
 import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
 import { findOraclePassword, findUrlPassword, findPgpass, PGPASS_PORTS } from "./urls.ts";
 import { findFedSecret, findProgramSecrets } from "./find-program.ts";
-import { PROGRAM_WORDS } from "./program-options.ts";
+import { PROGRAM_WORDS } from "./program-secrets.ts";
 import { DER_BEGINNINGS, findDerKey } from "./der-keys.ts";
 import { ESCAPE_WORDS, findEncoded } from "./encoded.ts";
 import { findKeyLine, keepPublicBlock } from "./key-lines.ts";
 import { AFTER_VALUE, findKeyMember, findValueBeforeName, MEMBER_WORDS } from "./pairs.ts";
 import { AFTER_QUOTE, findQuotedWord, QUOTES_IN_WORDS } from "./quoted-words.ts";
 import { skipRedacted } from "./read-value.ts";
-import { isStandIn } from "./stand-ins.ts";
-import { leftOf, readingsOf, restOfLine } from "./view.ts";
-import type { View } from "./view.ts";
+import { isPlaceholderOrReference } from "./placeholders.ts";
+import { leftOf, readingsOf, restOfLine } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /**
  * A word in or near a secret, and the function that examines each occurrence. Every examination is bounded: it reads at
@@ -26,7 +26,7 @@ import type { View } from "./view.ts";
  */
 interface Rule {
   readonly word: string;
-  readonly find: (view: View, anchor: Span) => Found | undefined;
+  readonly find: (view: View, anchor: Span) => SecretMatch | undefined;
   /** Requires this character at this offset from the word's start: a fast filter for words that occur everywhere. */
   readonly hint?: { readonly offset: number; readonly code: number };
   /** Requires one of these characters right after the word: the same. */
@@ -106,14 +106,14 @@ export const RULES: readonly Rule[] = [
 export const ANCHORS = compileAutomaton(RULES.map((rule) => rule.word));
 
 /** The end of an earlier redaction is a border like that of a new one. An empty match moves the floor there. */
-function skipMarker(view: View, { end }: Span): Found | undefined {
+function skipMarker(view: View, { end }: Span): SecretMatch | undefined {
   // "***REDACTED***REDACTED***" is one marker and some text.
   const isWhole = end - REDACTION_MARKER.length >= view.floor && view.text.endsWith(REDACTION_MARKER, end);
   return isWhole ? { start: end, end } : undefined;
 }
 
 /** A password that follows a phrase: `IDENTIFIED BY 'x'` of SQL, `ConvertTo-SecureString "x"` of PowerShell. */
-function findAfterPhrase(view: View, { start, end }: Span, { before, after }: Phrase): Found | undefined {
+function findAfterPhrase(view: View, { start, end }: Span, { before, after }: Phrase): SecretMatch | undefined {
   if (!before.test(leftOf(view, start, 120))) return undefined;
   const match = after.exec(restOfLine(view, end, 260));
   const value = match?.[1] ?? "";
@@ -121,7 +121,7 @@ function findAfterPhrase(view: View, { start, end }: Span, { before, after }: Ph
   const stop = end + match[0].length;
   const redacted = skipRedacted(view, stop - value.length);
   if (redacted !== undefined) return redacted;
-  return readingsOf(view, stop - value.length, stop).every((each) => isStandIn(each))
+  return readingsOf(view, stop - value.length, stop).every((each) => isPlaceholderOrReference(each))
     ? undefined
     : { start: stop - value.length, end: stop };
 }

@@ -1,5 +1,5 @@
 /** Declaration of tools that only read. */
-export const LOOKS = {
+export const READ_ONLY = {
   side_effects: ["none"],
   risk: "low",
   permission_class: "readonly",

@@ -8,7 +8,7 @@ export interface Place {
   readonly folder: boolean;
 }
 
-export interface Walked {
+export interface WalkEntry {
   readonly keys: readonly string[];
   readonly names: readonly string[];
   readonly kind: EntryKind;
@@ -44,7 +44,7 @@ interface Frame {
 export async function* walk(
   files: ToolFiles,
   options: WalkOptions,
-): AsyncIterable<Walked | { readonly hidden: number }> {
+): AsyncIterable<WalkEntry | { readonly hidden: number }> {
   const frames = startFrames(options.start);
   for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
     if (frame.next === frame.entries.length && frame.more) {

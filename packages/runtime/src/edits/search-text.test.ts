@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findText } from "./search.ts";
+import { findText } from "./search-text.ts";
 
 /** Few different characters, so that much repeats, and long enough that both ways of searching are taken. */
 const repetitive = fc.string({ unit: fc.constantFrom("a", "a", "a", "b"), maxLength: 400 });

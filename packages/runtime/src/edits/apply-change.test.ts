@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ToolError } from "../protocol/errors.ts";
-import { applyChange } from "./apply-patch.ts";
+import { applyChange } from "./apply-change.ts";
 import { parsePatch } from "./parse-patch.ts";
 
 /** What a patch of one file makes of it, or the error. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placesInConfig } from "./git-places.ts";
+import { placesInConfig } from "./git-named-paths.ts";
 
 const GROUND = { folder: "/work/a/.git", worktrees: ["/work/a"], home: "/home/me" };
 

@@ -1,14 +1,14 @@
-import { CODE, isIn, isNewline, SETS } from "./characters.ts";
+import { CODE, isIn, isNewline, SETS } from "./character-sets.ts";
 import { claimIn, weaken } from "./claims.ts";
 import type { Tail, WordStyle } from "./extent.ts";
-import type { Found, Span } from "./find-shape.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { Claim } from "./names.ts";
-import { nameAround, placeOf } from "./places.ts";
-import type { Name, Place } from "./places.ts";
+import { nameAround, placeOf } from "./value-places.ts";
+import type { Name, Place } from "./value-places.ts";
 import { openingQuote, readTo, skipRedacted } from "./read-value.ts";
 import type { Opening } from "./read-value.ts";
-import { unmarked } from "./stand-ins.ts";
+import { unmarked } from "./placeholders.ts";
 import { isProse, isSecretValue } from "./values.ts";
 import type { Candidate } from "./values.ts";
 import {
@@ -21,8 +21,8 @@ import {
   readingsOf,
   restOfLine,
   rightOf,
-} from "./view.ts";
-import type { View } from "./view.ts";
+} from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** At most this much of an unquoted line is read to decide whether it is a secret. */
 const LINE_WINDOW = 192;
@@ -31,7 +31,7 @@ const LINE_WINDOW = 192;
  * NAME=value in env, JSON, YAML, TOML, INI, XML, flag and header form: returns the value if the name is that of a
  * secret and the value is not code, a reference, a placeholder or a type. `anchor` is the matched word in the name.
  */
-export function findAssignment(view: View, anchor: Span): Found | undefined {
+export function findAssignment(view: View, anchor: Span): SecretMatch | undefined {
   const name = nameAround(view, anchor);
   if (name === undefined) return undefined;
   const place = placeOf(view, name);
@@ -50,7 +50,7 @@ interface Assignment {
   readonly claim: Claim;
 }
 
-function findValue(view: View, assignment: Assignment): Found | undefined {
+function findValue(view: View, assignment: Assignment): SecretMatch | undefined {
   const { place } = assignment;
   const opening = openingQuote(view, place);
   if (opening !== undefined) return findQuoted(view, assignment, opening);
@@ -65,7 +65,7 @@ function findValue(view: View, assignment: Assignment): Found | undefined {
 
 const SCHEME = /^(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|Negotiate|NTLM|OAuth|GenieKey|SSWS|Digest|Hawk)[ \t]+/i;
 
-function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }: Opening): Found | undefined {
+function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }: Opening): SecretMatch | undefined {
   // Text after a marker cannot change this, so a stream does not have to wait for the end.
   const early = place.isElement === true ? undefined : skipRedacted(view, contentStart(view, at, tail));
   if (early !== undefined) return early;
@@ -111,7 +111,7 @@ function endOfLines(
 const MAX_ITEMS = 32;
 
 /** `["x", "y"]`: each string of the list is judged as a separate value. */
-function findList(view: View, { name, place, claim }: Assignment): Found | undefined {
+function findList(view: View, { name, place, claim }: Assignment): SecretMatch | undefined {
   const isWordy = claim.noun === "password" || claim.noun === "secret";
   const assignment: Assignment = { name, place, claim: isWordy ? claim : weaken(claim) };
   const spans: Span[] = [];
@@ -146,7 +146,7 @@ const BLOCK_HEADER = /^[|>][+\d-]{0,2}[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]{
 const HEADER_WINDOW = 400;
 
 /** A YAML block scalar: `password: |` and the deeper-indented lines below. */
-function findBlock(view: View, { name, place, claim }: Assignment): Found | undefined {
+function findBlock(view: View, { name, place, claim }: Assignment): SecretMatch | undefined {
   const header = BLOCK_HEADER.exec(view.text.slice(place.at, place.at + HEADER_WINDOW));
   // Once the first line has begun, more text does not change the header.
   if (header === null) rightOf(view, place.at, HEADER_WINDOW);
@@ -173,7 +173,7 @@ function isLineStart(view: View, { start }: Name): boolean {
 }
 
 /** A value of several words up to the end of its line, as in YAML and INI. */
-function findLine(view: View, { name, place, claim }: Assignment): Found | undefined {
+function findLine(view: View, { name, place, claim }: Assignment): SecretMatch | undefined {
   const mayHaveBlanks = place.sign === ":" || (place.sign === "=" && place.isSpaced);
   const isWordy = claim.noun === "password" || claim.noun === "secret" || claim.noun === "credential";
   if (!mayHaveBlanks || !isWordy || claim.strength === "random" || place.isNameQuoted) return undefined;
@@ -193,7 +193,7 @@ function isLineSecret(assignment: Assignment, text: string): boolean {
 }
 
 /** A value without quotes and spaces. Alone on its line, it extends to a space if the text up to there is one value. */
-function findWord(view: View, assignment: Assignment): Found | undefined {
+function findWord(view: View, assignment: Assignment): SecretMatch | undefined {
   const { name, place, claim } = assignment;
   const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
   const start = place.at + scheme.length;
@@ -214,7 +214,7 @@ interface Word {
   readonly isLine: boolean;
 }
 
-function judgeWord(view: View, assignment: Assignment, { start, style, isLine }: Word): Found | undefined {
+function judgeWord(view: View, assignment: Assignment, { start, style, isLine }: Word): SecretMatch | undefined {
   const { name, place } = assignment;
   const word = readWhole(view, start, { kind: "word", style });
   if (word.end === start) return undefined;
@@ -247,7 +247,7 @@ function candidate({ name, place, claim }: Assignment, text: string): Candidate 
 const TYPE = /^[&\w<>[\]|?., '*]{1,60}?\s{0,2}=\s{0,4}(?=(?:[rRbBuU]|@)?["'`])/;
 
 /** `password: str = "x"`: the value after the type. */
-function findTypedValue(view: View, { name, place, claim }: Assignment): Found | undefined {
+function findTypedValue(view: View, { name, place, claim }: Assignment): SecretMatch | undefined {
   if (place.sign !== ":" || place.isNameQuoted || place.isElement === true) return undefined;
   if (codeBefore(view, place.at) !== CODE.space) return undefined;
   if (!isIn(SETS.word, codeAt(view, place.at)) && codeAt(view, place.at) !== CODE.ampersand) return undefined;

@@ -2,7 +2,7 @@ import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { CAMEL, CONSTANT, hasNoun } from "./names.ts";
 
 /** Whether a value refers to another one or to nothing, whatever its name: `${TOKEN}`, `<token>`, `xxx`. */
-export function isStandIn(text: string): boolean {
+export function isPlaceholderOrReference(text: string): boolean {
   const judged = unmarked(text);
   return judged === undefined || isPlaceholder(judged) || isReference(judged, true);
 }

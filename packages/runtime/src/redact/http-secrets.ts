@@ -1,23 +1,23 @@
 import { beginsWithUser } from "./base64.ts";
-import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
-import type { Found, Span } from "./find-shape.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./character-sets.ts";
+import type { SecretMatch, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { skipRedacted } from "./read-value.ts";
-import { isStandIn } from "./stand-ins.ts";
-import { codeAt, readingsOf, restOfLine, runEnd, skipBlanks } from "./view.ts";
-import type { View } from "./view.ts";
+import { isPlaceholderOrReference } from "./placeholders.ts";
+import { codeAt, readingsOf, restOfLine, runEnd, skipBlanks } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** At most this much of a credential is read to decide whether it is one. */
 const WINDOW = 256;
 
 /** `Bearer x` anywhere; after "Authorization" the rule for names accepts any value first. */
-export function findBearer(view: View, anchor: Span): Found | undefined {
+export function findBearer(view: View, anchor: Span): SecretMatch | undefined {
   const start = credentialStart(view, anchor);
   if (start === undefined) return undefined;
   const end = runEnd(view, start, { of: SETS.token68, window: WINDOW });
   const text = view.text.slice(start, end);
-  if (text.length < 8 || /^[a-z]+:\/\//i.test(text) || isStandIn(text)) return undefined;
+  if (text.length < 8 || /^[a-z]+:\/\//i.test(text) || isPlaceholderOrReference(text)) return undefined;
   // "Bearer authentication" is prose: without digits, only values that cannot be a word.
   const isToken = /\d/.test(text) || text.length >= 24 || /[a-z][A-Z]|[._~+/=]\w/.test(text);
   return isToken ? { start, end, tail: { kind: "run", set: SETS.token68 } } : undefined;
@@ -26,7 +26,7 @@ export function findBearer(view: View, anchor: Span): Found | undefined {
 const BASE64 = setOf("A-Za-z0-9+/=");
 
 /** `Basic x`, where x is "user:password" in base64, or random enough to be a credential. */
-export function findBasic(view: View, anchor: Span): Found | undefined {
+export function findBasic(view: View, anchor: Span): SecretMatch | undefined {
   const start = credentialStart(view, anchor);
   if (start === undefined) return undefined;
   const end = runEnd(view, start, { of: BASE64, window: WINDOW });
@@ -56,10 +56,10 @@ const COOKIE_VALUE = setOf("!#-&(-+--:<-[]-~");
 const SESSION = /sess|sid|token|auth|jwt|csrf|xsrf|remember|login|secret|passw|_id$|^id$|key|user|identity|account/i;
 
 /** `Cookie: a=b; c=d` and `Set-Cookie: a=b; Path=/`: the values that identify a session. */
-export function findCookies(view: View, { end }: Span): Found | undefined {
+export function findCookies(view: View, { end }: Span): SecretMatch | undefined {
   let at = cookiesStart(view, end);
   const spans: Span[] = [];
-  let redacted: Found | undefined;
+  let redacted: SecretMatch | undefined;
   for (let count = 0; at !== undefined && count < MAX_COOKIES; count++) {
     const equals = runEnd(view, at, { of: COOKIE_NAME, window: 64 });
     if (equals === at || codeAt(view, equals) !== CODE.equals) break;
@@ -79,7 +79,8 @@ export function findCookies(view: View, { end }: Span): Found | undefined {
 }
 
 function isSessionCookie(name: string, value: string): boolean {
-  if (/^(?:path|domain|expires|max-age|samesite|priority)$/i.test(name) || isStandIn(value)) return false;
+  if (/^(?:path|domain|expires|max-age|samesite|priority)$/i.test(name) || isPlaceholderOrReference(value))
+    return false;
   return value.length >= 16 || (value.length >= 4 && SESSION.test(name));
 }
 

@@ -1,8 +1,8 @@
-import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./character-sets.ts";
 import type { Span } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runEnd, runStart, skipBlanks } from "./view.ts";
-import type { View } from "./view.ts";
+import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runEnd, runStart, skipBlanks } from "./text-view.ts";
+import type { View } from "./text-view.ts";
 
 /** A name in the text, with the word in it that was matched. */
 export interface Name extends Span {

@@ -59,9 +59,9 @@ export function placesInConfig(text: string, ground: ConfigGround): readonly Nam
   return found;
 }
 
-type Named = Omit<NamedByGit, "why">;
+type NamedPath = Omit<NamedByGit, "why">;
 
-function pathsOf(key: string, value: string, ground: ConfigGround): readonly Named[] {
+function pathsOf(key: string, value: string, ground: ConfigGround): readonly NamedPath[] {
   const kind = PATHS[`${key.slice(0, key.indexOf("."))}${key.slice(key.lastIndexOf("."))}`];
   const full = (word: string, from: readonly string[]): readonly string[] =>
     word.startsWith("~/") ? [posix.join(ground.home, word.slice(2))] : from.map((each) => posix.resolve(each, word));

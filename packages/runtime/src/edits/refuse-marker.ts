@@ -2,9 +2,9 @@ import { ToolError } from "../protocol/errors.ts";
 import type { ErrorDetails } from "../protocol/errors.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { toLineFeeds } from "./find-text.ts";
-import { lineNumbers, sayLines, sayRange } from "./lines.ts";
-import { nearestPassage } from "./nearest.ts";
-import { findText } from "./search.ts";
+import { lineNumbers, describeLines, describeRange } from "./text-lines.ts";
+import { nearestPassage } from "./nearest-passage.ts";
+import { findText } from "./search-text.ts";
 
 /**
  * Redacted text must not be written back (spec 2): throws `InvalidArguments` if a change would add the redaction marker
@@ -16,7 +16,7 @@ export function refuseMarker(before: string | undefined, after: string, path: st
   const offsets = findText(after, REDACTION_MARKER, { limit: SHOWN_MARKERS, overlapping: false });
   const lines = [...new Set(lineNumbers(after, offsets))];
   const message =
-    `Cannot write "${REDACTION_MARKER}" to "${path}" (${sayLines(lines)} of the new text): it replaces a secret that ` +
+    `Cannot write "${REDACTION_MARKER}" to "${path}" (${describeLines(lines)} of the new text): it replaces a secret that ` +
     "was redacted when the text was shown, and would take the secret's place";
   const hint = "Leave lines with a secret out of the change: edit the text before and after them.";
   throw new ToolError("InvalidArguments", message, { path, lines, hint });
@@ -24,7 +24,7 @@ export function refuseMarker(before: string | undefined, after: string, path: st
 
 const SHOWN_MARKERS = 100;
 
-interface Sought {
+interface MarkedText {
   readonly path: string;
   readonly find: string;
   readonly field: string;
@@ -32,9 +32,9 @@ interface Sought {
 }
 
 /** The error for search text that contains a redaction marker: it cannot match. */
-export function makeRedactedError(text: string, { path, find, field, facts }: Sought): ToolError {
+export function makeRedactedError(text: string, { path, find, field, facts }: MarkedText): ToolError {
   const place = locateRedacted(text, find);
-  const where = place === undefined ? "" : ` (${sayRange(place.start_line, place.end_line)})`;
+  const where = place === undefined ? "" : ` (${describeRange(place.start_line, place.end_line)})`;
   const message =
     `Cannot edit "${path}": ${field} contains "${REDACTION_MARKER}", which is not in the file: it replaces a secret that ` +
     `was redacted when the text was shown${where}`;
