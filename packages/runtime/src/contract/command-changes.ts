@@ -25,7 +25,7 @@ export interface CommandIntrusion {
 }
 
 /** Detects what a command changes. */
-export interface CommandLook {
+export interface ChangeDetection {
   /** Call once, when the command has ended. */
   after(): Promise<CommandChanges>;
   /** Call instead of `after` if the command never ran. */

@@ -1,4 +1,4 @@
-import type { CommandChanges, CommandLook } from "./command-changes.ts";
+import type { CommandChanges, ChangeDetection } from "./command-changes.ts";
 
 /** Resource limits of a command. When one is reached, the command is killed. */
 export interface CommandLimits {
@@ -149,8 +149,8 @@ export interface BackgroundOutput {
 
 /** Commands that keep running after the call that started them. They end with this process. */
 export interface Background {
-  /** `look` is queried when it has ended. */
-  start(command: Command, look?: CommandLook): Promise<BackgroundFacts>;
+  /** `detection` is queried when it has ended. */
+  start(command: Command, detection?: ChangeDetection): Promise<BackgroundFacts>;
   /** Waits up to `wait_ms` for new output or for the end. Throws `NotFound`. */
   output(
     background_id: string,

@@ -1,7 +1,7 @@
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { Command } from "../../contract/processes.ts";
 import { decodeKey } from "../system/keys.ts";
-import type { CommandChanges, CommandLook } from "../../contract/command-changes.ts";
+import type { CommandChanges, ChangeDetection } from "../../contract/command-changes.ts";
 import type { TouchedLookup } from "./describe-differences.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { GitTrees } from "../git/git-trees.ts";
@@ -53,7 +53,7 @@ export interface WatchRequest {
 
 /** Detects what commands change below the roots. The caller closes it. */
 export interface CommandWatch {
-  before(request: WatchRequest): Promise<CommandLook>;
+  before(request: WatchRequest): Promise<ChangeDetection>;
   /** Snapshots take less time from now on: the caller waits for many commands to end at once. */
   hurry(): void;
   close(): void;
@@ -112,7 +112,7 @@ class Watch implements CommandWatch {
     });
   }
 
-  async before(request: WatchRequest): Promise<CommandLook> {
+  async before(request: WatchRequest): Promise<ChangeDetection> {
     this.#makeRoom();
     const { state_dir, session = request.run_id, workspace } = this.#options;
     const { background = false, signal } = request;
