@@ -45,9 +45,9 @@ export async function scratchWatch(options: { limits?: Partial<TreeLimits>; sand
       ...more,
     });
   const run = async (script: string, more: Partial<WatchRequest> = {}, by = watch): Promise<CommandChanges> => {
-    const look = await before(more, by);
+    const detection = await before(more, by);
     sh(script);
-    return await look.after();
+    return await detection.after();
   };
   return {
     ...folder,

@@ -170,15 +170,15 @@ export class Commands {
     run: (processes: Processes) => Promise<CommandEnd>,
   ): Promise<CommandEnd & { readonly changes: CommandChanges }> {
     const processes = await this.#load();
-    const look = await this.#lookBefore(call);
+    const detection = await this.#detectChanges(call);
     let end: CommandEnd;
     try {
       end = await run(processes);
     } catch (error) {
-      look.drop();
+      detection.drop();
       throw error;
     }
-    return { ...end, changes: await look.after() };
+    return { ...end, changes: await detection.after() };
   }
 
   /** Which files that run later the command may change. Background commands may change none. */
@@ -190,20 +190,20 @@ export class Commands {
 
   async #start(command: Command, call: CallFacts): Promise<BackgroundFacts> {
     const background = await (await this.#load()).background();
-    const look = await this.#lookBefore({ ...call, background: true });
+    const detection = await this.#detectChanges({ ...call, background: true });
     try {
       const closed = closedBy(await call.closedPaths(), isReadOnlyCall(call));
-      return await background.start({ ...command, ...closed }, look);
+      return await background.start({ ...command, ...closed }, detection);
     } catch (error) {
-      look.drop();
+      detection.drop();
       throw error;
     }
   }
 
   /** Finds a command's changes by comparing the files before and after, unless it cannot write to the roots at all. */
-  async #lookBefore(call: CallFacts & Pick<WatchRequest, "background" | "opens">): Promise<ChangeDetector> {
+  async #detectChanges(call: CallFacts & Pick<WatchRequest, "background" | "opens">): Promise<ChangeDetector> {
     const { level } = await (await this.#load()).sandbox();
-    if (level !== "none" && isReadOnlyCall(call)) return NO_LOOK;
+    if (level !== "none" && isReadOnlyCall(call)) return NO_DETECTION;
     if (level !== "none") makePackageCaches(this.workspace);
     const watch = await (this.#watch ??= this.#openWatch());
     const closes = level === "none" ? undefined : await call.closedPaths();
@@ -247,7 +247,7 @@ function hasEntries(folder: string): boolean {
   }
 }
 
-const NO_LOOK: ChangeDetector = { after: () => Promise.resolve(NO_CHANGES), drop() {} };
+const NO_DETECTION: ChangeDetector = { after: () => Promise.resolve(NO_CHANGES), drop() {} };
 
 /** Derived from the words of the command; nothing relies on it, since the sandbox also mounts the roots read-only. */
 function isReadOnlyCall({ commands }: CallFacts): boolean {
@@ -260,18 +260,18 @@ function closedBy(closes: ClosedPaths | undefined, read_only: boolean): Pick<Com
 }
 
 /** Drops hidden paths: a sandboxed command cannot have changed them, and a caller may not see their names. */
-function withoutHidden(look: ChangeDetector, closes: ClosedPaths): ChangeDetector {
+function withoutHidden(detection: ChangeDetector, closes: ClosedPaths): ChangeDetector {
   const isShown = ({ real }: { readonly real: string }): boolean => closes.judge(real, false) !== "hide";
   return {
     async after() {
-      const changes = await look.after();
+      const changes = await detection.after();
       return {
         ...changes,
         files: changes.files.filter(isShown),
         taken_back: changes.taken_back.filter(isShown),
       };
     },
-    drop: () => look.drop(),
+    drop: () => detection.drop(),
   };
 }
 

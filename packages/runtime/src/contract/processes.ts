@@ -149,8 +149,8 @@ export interface BackgroundOutput {
 
 /** Commands that keep running after the call that started them. They end with this process. */
 export interface Background {
-  /** `look` is queried when it has ended. */
-  start(command: Command, look?: ChangeDetector): Promise<BackgroundFacts>;
+  /** `detection` is queried when it has ended. */
+  start(command: Command, detection?: ChangeDetector): Promise<BackgroundFacts>;
   /** Waits up to `wait_ms` for new output or for the end. Throws `NotFound`. */
   output(
     background_id: string,

@@ -41,7 +41,7 @@ async function background(mode: SandboxMode, options: Partial<BackgroundOptions>
     await commands.close();
     sandbox.close();
   });
-  const start = (run: string, look?: ChangeDetector) => commands.start({ run, cwd: at("root") }, look);
+  const start = (run: string, detection?: ChangeDetector) => commands.start({ run, cwd: at("root") }, detection);
   return { ...folder, at, commands, start, make };
 }
 
@@ -158,17 +158,17 @@ function change(path: string): CommandChange {
   return { path, real: `/root/${path}`, kind: "file", change: "added", undoable: false };
 }
 
-/** A fake look that returns a given result and records its calls. */
-function lookThatFinds(find: () => Promise<CommandChanges>) {
+/** A fake detection that returns a given result and records its calls. */
+function fakeDetection(find: () => Promise<CommandChanges>) {
   const asked: string[] = [];
-  const look: ChangeDetector = {
+  const detection: ChangeDetector = {
     after() {
       asked.push("after");
       return find();
     },
     drop: () => void asked.push("drop"),
   };
-  return { look, asked };
+  return { detection, asked };
 }
 
 const HOW_IT_ENDS = [
@@ -179,8 +179,8 @@ const HOW_IT_ENDS = [
 for (const { how, run, state } of HOW_IT_ENDS) {
   test(`the changes of a command are known when it has ended ${how}, and stay recorded`, async () => {
     const { start, commands, make } = await background("off");
-    const { look, asked } = lookThatFinds(() => Promise.resolve({ ...NO_CHANGES, files: [change("a.txt")] }));
-    const { background_id } = await start(run, look);
+    const { detection, asked } = fakeDetection(() => Promise.resolve({ ...NO_CHANGES, files: [change("a.txt")] }));
+    const { background_id } = await start(run, detection);
     if (state === "stopped") await commands.stop(background_id);
     await vi.waitFor(() => expect(commands.list()[0]?.state).toBe(state));
 
@@ -197,11 +197,11 @@ test("a command counts as ended once its changes are known, and waiting for that
   const { start, commands } = await background("off");
   const found = Promise.withResolvers<CommandChanges>();
   const begun = Promise.withResolvers<void>();
-  const { look } = lookThatFinds(() => {
+  const { detection } = fakeDetection(() => {
     begun.resolve();
     return found.promise;
   });
-  const { background_id } = await start("exit 3", look);
+  const { background_id } = await start("exit 3", detection);
   await begun.promise;
   expect(commands.list()).toMatchObject([{ state: "running" }]);
   const stopping = commands.stop(background_id);
@@ -217,8 +217,8 @@ test("of many changes the first are recorded, with the number of the others, and
   };
   const { start, commands, at } = await background("off", { redactor });
   const files = Array.from({ length: 1500 }, (_, each) => change(`secret-${each}`));
-  const { look } = lookThatFinds(() => Promise.resolve({ ...NO_CHANGES, files }));
-  const { background_id } = await start("true", look);
+  const { detection } = fakeDetection(() => Promise.resolve({ ...NO_CHANGES, files }));
+  const { background_id } = await start("true", detection);
   const { changes } = await commands.stop(background_id);
 
   expect(changes).toMatchObject({ files_more: 500 });
@@ -228,8 +228,8 @@ test("of many changes the first are recorded, with the number of the others, and
 
 test("if the changes of a command cannot be determined, that is reported", async () => {
   const { start, commands } = await background("off");
-  const { look } = lookThatFinds(() => Promise.reject(new Error("no disk")));
-  const { background_id } = await start("true", look);
+  const { detection } = fakeDetection(() => Promise.reject(new Error("no disk")));
+  const { background_id } = await start("true", detection);
 
   expect(await commands.stop(background_id)).toMatchObject({
     changes_problem: "the scan for changes failed (no disk)",
@@ -238,10 +238,10 @@ test("if the changes of a command cannot be determined, that is reported", async
 
 test("for a command that never ran, nothing is scanned, and nothing remains", async () => {
   const { start, at } = await background("off");
-  const { look, asked } = lookThatFinds(() => Promise.resolve(NO_CHANGES));
+  const { detection, asked } = fakeDetection(() => Promise.resolve(NO_CHANGES));
 
-  await expect(start(`: ${"x".repeat(200_000)}`, look)).rejects.toMatchObject({ code: "IOError" });
-  expect(asked).toEqual([]); // it is for who asked for the look to drop it
+  await expect(start(`: ${"x".repeat(200_000)}`, detection)).rejects.toMatchObject({ code: "IOError" });
+  expect(asked).toEqual([]); // the caller drops the detection
   expect(readdirSync(at("state/background"))).toEqual([]);
 });
 

@@ -44,7 +44,7 @@ interface OwnCommand {
   record: BackgroundRecord;
   readonly child: Child;
   readonly log: LogWriter;
-  readonly look: ChangeDetector | undefined;
+  readonly detection: ChangeDetector | undefined;
   /** Writes output that the redactor held back. */
   readonly flush: () => void;
   isStopped: boolean;
@@ -63,7 +63,7 @@ export class BackgroundCommands implements Background {
     this.#options = options;
   }
 
-  async start(command: Command, look?: ChangeDetector): Promise<BackgroundFacts> {
+  async start(command: Command, detection?: ChangeDetector): Promise<BackgroundFacts> {
     const { most = MAX_RUNNING, redactor = UNREDACTED } = this.#options;
     if (command.network === "allowlist") throw noNetwork();
     if ([...this.#own.values()].filter(({ record }) => record.state === "running").length >= most) {
@@ -86,7 +86,7 @@ export class BackgroundCommands implements Background {
       started_at: new Date().toISOString(),
       owner: ownProcess(),
     };
-    const own: OwnCommand = { record, ...started, look, isStopped: false, done: Promise.resolve() };
+    const own: OwnCommand = { record, ...started, detection, isStopped: false, done: Promise.resolve() };
     own.done = this.#finish(own);
     this.#own.set(background_id, own);
     try {
@@ -201,15 +201,15 @@ export class BackgroundCommands implements Background {
   }
 
   /** A failed scan is reported instead of the changes; the command has ended either way. */
-  async #changesOf({ look }: OwnCommand, end: ChildEnd | undefined): Promise<Pick<BackgroundFacts, ChangeFacts>> {
-    if (look === undefined) return {};
+  async #changesOf({ detection }: OwnCommand, end: ChildEnd | undefined): Promise<Pick<BackgroundFacts, ChangeFacts>> {
+    if (detection === undefined) return {};
     if (end === undefined) {
-      look.drop();
+      detection.drop();
       return {};
     }
     const { redactor = UNREDACTED } = this.#options;
     try {
-      return { changes: limitChanges(await look.after(), redactor) };
+      return { changes: limitChanges(await detection.after(), redactor) };
     } catch (error) {
       return { changes_problem: redactor.text(`the scan for changes failed (${(error as Error).message})`) };
     }

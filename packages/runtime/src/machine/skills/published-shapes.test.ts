@@ -77,7 +77,7 @@ test("skills with unusual names are found by normalized name, by published name 
   const [pdf, lower] = (await skills.index()).skills.toSorted((one, other) => (one.name < other.name ? 1 : -1));
 
   expect(pdf).toMatchObject({ name: "pdf-tools-v2", aliases: ["PDF Tools (v2)", "pdf-tools"] });
-  expect(pdf?.warnings.join()).toMatch(/called "pdf-tools-v2".*not that of its folder/);
+  expect(pdf?.warnings.join()).toMatch(/called "pdf-tools-v2".*differs from that of its folder/);
   expect(lower).toMatchObject({ name: "lower", skill_md: "skill.md", warnings: ['its SKILL.md is called "skill.md"'] });
   for (const name of ["pdf-tools-v2", "PDF Tools (v2)", "pdf-tools"])
     expect((await handle().read({ name })).skill.name).toBe("pdf-tools-v2");

@@ -281,7 +281,7 @@ test("a second snapshot does not read unchanged files", async () => {
     return bytes() - before;
   };
   const first = await readBy(() => run("true"));
-  // What was changed in the very moment of a look is read again, so the next one must not be of that kind.
+  // What was changed in the very moment of a snapshot is read again, so the next one must not be of that kind.
   await expect.poll(() => Date.now() - statSync(join(root, "19.txt")).ctimeMs).toBeGreaterThan(50);
   await run("true");
   const second = await readBy(() => run("true"));
@@ -540,7 +540,7 @@ test("undo refuses if a file changed since the command", async () => {
 test("a file that another call changes meanwhile belongs to that call, even a run-later file", async () => {
   const { make, before, changer, root, undo, read } = await scratchWatch();
   await make({ "a.txt": "a", "b.txt": "b", ".npmrc": "old" });
-  const look = await before();
+  const detection = await before();
   const edit = async (path: string, content: string) => {
     const touch = { path, real: join(root, path), access: "write", show_sensitive: false, exists: true } as const;
     const workspace = { roots: [root], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
@@ -556,7 +556,7 @@ test("a file that another call changes meanwhile belongs to that call, even a ru
   writeFileSync(join(root, "b.txt"), "by the command");
   writeFileSync(join(root, "c.txt"), "by the command");
 
-  const changes = await look.after();
+  const changes = await detection.after();
 
   expect(changes.taken_back).toEqual([]);
   expect(told(changes)).toEqual(["changed b.txt (stays)", "added c.txt"]);
@@ -593,7 +593,7 @@ test("changes of a background process are listed but not undoable, and hooks are
 test("for a background process, changed files are listed, touched ones are not", async () => {
   const { make, run, root } = await scratchWatch();
   await make({ "a.txt": "a", "b.txt": "b" });
-  // What was changed in the very moment of a look is not certain.
+  // What was changed in the very moment of a snapshot is not certain.
   await expect.poll(() => Date.now() - statSync(join(root, "b.txt")).ctimeMs).toBeGreaterThan(50);
   await run("true"); // what files hold is known from now on
 
@@ -603,7 +603,7 @@ test("for a background process, changed files are listed, touched ones are not",
 test("changes of other calls while a background process runs belong to them, also when they undo them", async () => {
   const { make, watch, root, runtime, changer, before, run } = await scratchWatch();
   await make({ "a.txt": "a", "b.txt": "b", "c.txt": "c" });
-  const look = await before({ background: true });
+  const detection = await before({ background: true });
   const edit = async (path: string, change: { content: Buffer } | { remove: true }) => {
     const touch = { path, real: join(root, path), access: "write", show_sensitive: false, exists: true } as const;
     const workspace = { roots: [root], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
@@ -625,7 +625,7 @@ test("changes of other calls while a background process runs belong to them, als
   await run("echo x > c.txt; rm a.txt; echo log > log.txt");
   writeFileSync(join(root, "log.txt"), "more");
 
-  const changes = await look.after();
+  const changes = await detection.after();
 
   expect(told(changes)).toEqual(["added log.txt (stays)"]);
   expect(changes.overlapped).toBe(true);
@@ -649,14 +649,14 @@ test("of two background processes that end at once the first reports a change, a
 test("a background process does not affect the undo of parallel commands, and its hooks are reverted at its end", async () => {
   const { make, before, run, undo, read, root } = await scratchWatch();
   await make({ "a.txt": "a", ".npmrc": "old" });
-  const look = await before({ background: true });
+  const detection = await before({ background: true });
   for (const each of [1, 2, 3]) {
     const { undo_id } = await run(`echo ${each} > a.txt`);
     expect((await undo(undo_id)).error).toBeNull();
   }
   writeFileSync(join(root, ".npmrc"), "evil");
 
-  const changes = await look.after();
+  const changes = await detection.after();
 
   expect(read("a.txt")).toBe("a");
   expect(changes.taken_back).toMatchObject([{ path: ".npmrc", outcome: "restored" }]);
@@ -666,11 +666,11 @@ test("a background process does not affect the undo of parallel commands, and it
 test("a hurried snapshot still finds the changes of a background process", async () => {
   const { make, before, watch, root } = await scratchWatch();
   await make(Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${at}/a.txt`, "a"])));
-  const look = await before({ background: true });
+  const detection = await before({ background: true });
   writeFileSync(join(root, "0/a.txt"), "b");
   watch.hurry();
 
-  expect(told(await look.after())).toEqual(["changed 0/a.txt (stays)"]);
+  expect(told(await detection.after())).toEqual(["changed 0/a.txt (stays)"]);
 });
 
 test("a scan stops when the call is cancelled, and changes of a cancelled command are found", async () => {
@@ -678,11 +678,11 @@ test("a scan stops when the call is cancelled, and changes of a cancelled comman
   await make(Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`${at % 50}/${at}.txt`, `${at}`])));
   await expect(before({ signal: AbortSignal.abort(new Error("cancelled")) })).rejects.toThrow("cancelled");
   const cancelling = new AbortController();
-  const look = await before({ signal: cancelling.signal });
+  const detection = await before({ signal: cancelling.signal });
   writeFileSync(join(root, "new.txt"), "new");
   cancelling.abort();
 
-  expect(told(await look.after())).toEqual(["added new.txt"]);
+  expect(told(await detection.after())).toEqual(["added new.txt"]);
 });
 
 test("files that keep changing do no harm, and a stored content is always a consistent one", async () => {
@@ -691,12 +691,12 @@ test("files that keep changing do no harm, and a stored content is always a cons
   const script = `for (let at = 0; ; at++) require("fs").writeFileSync("busy.txt", "ab"[at % 2].repeat(50_000 + (at % 7)));`;
   const writer = spawn(process.execPath, ["-e", script], { cwd: root, stdio: "ignore", env: {} });
   await expect.poll(() => statSync(join(root, "busy.txt")).size).not.toBe(50_000);
-  const looks: CommandChanges[] = [];
-  for (let round = 0; round < 20; round++) looks.push(await (await before()).after());
+  const rounds: CommandChanges[] = [];
+  for (let round = 0; round < 20; round++) rounds.push(await (await before()).after());
   writer.kill("SIGKILL");
   await once(writer, "exit");
 
-  for (const { files, taken_back } of looks) {
+  for (const { files, taken_back } of rounds) {
     expect(files.every(({ path }) => path === "busy.txt")).toBe(true);
     expect(taken_back).toEqual([]);
   }
@@ -711,11 +711,11 @@ test("a link that replaces a folder leads no scan outside", async () => {
   await make({ "folder/a.txt": "inside" });
   mkdirSync(join(path, "outside"));
   writeFileSync(join(path, "outside/secret.txt"), "outside");
-  const look = await before();
+  const detection = await before();
   renameSync(join(root, "folder"), join(path, "away"));
   symlinkSync(join(path, "outside"), join(root, "folder"));
 
-  const changes = await look.after();
+  const changes = await detection.after();
 
   expect(told(changes)).toEqual(["changed folder", "removed folder/a.txt"]);
   expect(readlinkSync(join(root, "folder"))).toBe(join(path, "outside"));
@@ -752,13 +752,13 @@ test("a process killed between the snapshots leaves nothing in the workspace and
 test("if the state folder is not writable, changes of the command are still reported", async () => {
   const { make, before, root, runtime } = await scratchWatch();
   await make({ "a.txt": "a" });
-  const look = await before();
+  const detection = await before();
   rmSync(join(runtime.state_dir, "undo/open"), { recursive: true });
   writeFileSync(join(runtime.state_dir, "undo/open"), "no folder");
   writeFileSync(join(root, "a.txt"), "b");
   writeFileSync(join(root, ".envrc"), "evil");
 
-  const changes = await look.after();
+  const changes = await detection.after();
   rmSync(join(runtime.state_dir, "undo/open"));
 
   expect(changes.undo_id).toBeUndefined();
@@ -787,10 +787,10 @@ test("whatever commands do to files, undoing the run restores all of them", asyn
       for (const [path, content] of Object.entries(files)) perform(root, { do: "write", path, content });
       const old = contentsIn(root);
       for (const steps of commands) {
-        const look = await before();
+        const detection = await before();
         for (const step of steps) perform(root, step);
         const now = contentsIn(root);
-        const changes = await look.after();
+        const changes = await detection.after();
         expect(changes.files.every(({ undoable }) => undoable)).toBe(true);
         expect(contentsIn(root)).toEqual(now);
       }

@@ -7,7 +7,7 @@ import { scratchFolder } from "../../../../../test/support/scratch.ts";
 const HERE = import.meta.dirname;
 
 /**
- * Runs a command as a plain user between two looks, undoes it, undoes that, and undoes it again; prints what is as it was.
+ * Runs a command as a plain user between two snapshots, undoes it, undoes that, and undoes it again; prints what is as it was.
  * Root enters every folder.
  */
 function program(root: string, state_dir: string, script: string): string {
@@ -29,9 +29,9 @@ function program(root: string, state_dir: string, script: string): string {
     const watch = createCommandWatch({ state_dir: ${JSON.stringify(state_dir)}, changer, workspace, cwd: root, limits: { look_ms: 600_000 } });
     const about = { run_id: "run_1", tool_call_id: "call_1", signal: new AbortController().signal, recorded: async () => {} };
     const undo = async (undo_id) => await changer.restore({ ...about, force: false }, netOf(await changer.undoLog.find({ undo_id })));
-    const look = await watch.before(about);
+    const detection = await watch.before(about);
     execFileSync("bash", ["--norc", "-c", ${JSON.stringify(script)}], { cwd: root });
-    const changes = await look.after();
+    const changes = await detection.after();
     const stays = changes.files.filter(({ undoable }) => !undoable).map(({ path }) => path);
     const taken = changes.taken_back.map(({ path, outcome }) => outcome + " " + path);
     const after = snapshot(root);
