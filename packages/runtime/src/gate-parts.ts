@@ -3,6 +3,8 @@ import { ownActor } from "./runs/actor.ts";
 import type { Commands } from "./commands.ts";
 import type { ApprovalKeeper } from "./contract/approvals.ts";
 import type { Clock } from "./contract/host.ts";
+import type { ToolNetwork } from "./contract/network.ts";
+import type { ToolSearch } from "./contract/search.ts";
 import type { Tool } from "./contract/tool.ts";
 import { DEFAULTS } from "./options/defaults.ts";
 import type { DecidingParts } from "./gate/parts.ts";
@@ -11,9 +13,10 @@ import { Quotas } from "./gate/quota/quota.ts";
 import type { Registry } from "./gate/registry.ts";
 import { runPath } from "./journal/run-folder.ts";
 import type { LazyChanger } from "./late/lazy-changer.ts";
-import { createLazyNetwork } from "./late/lazy-network.ts";
-import { createLazySearch } from "./late/lazy-search.ts";
+import { lazy, lazyMethods } from "./late/lazy.ts";
 import type { LazySkills } from "./late/lazy-skills.ts";
+import type { createToolNetwork } from "./machine/network/fetch.ts";
+import type { SearchOptions } from "./machine/search/create-search.ts";
 import { createToolFiles } from "./machine/files/file-handle.ts";
 import { openOwnFile } from "./machine/system/open-file.ts";
 import { resolvePath } from "./machine/system/resolve.ts";
@@ -109,23 +112,37 @@ function handleParts({
         workspace,
         loadChanger: async () => (onPlanned === undefined ? await changer.load() : changer.previewing(onPlanned)),
       }),
-      search: createLazySearch({ ...handles, workspace }),
+      search: lazySearch({ ...handles, workspace }),
       processes: commands.forCall(handles),
-      network: createLazyNetwork({ signal: handles.signal, allow, environment: process.env }),
+      network: lazyNetwork({ signal: handles.signal, allow, environment: process.env }),
       skills: skills.forCall({
         run_folder: runPath(state_dir, handles.run_id),
         signal: handles.signal,
         run: commands.programsFor(handles),
       }),
     }),
-    async baseOf(real, signal) {
-      const { baseOf } = await import("./machine/system/base-of.ts"); // lazy: few calls need approval
-      return await baseOf(real, signal);
-    },
+    ...lazyMethods(() => import("./machine/system/base-of.ts"), ["baseOf"]), // few calls need approval
     findScript: async (touch, signal) => await skills.findScript(touch, signal),
     ownSkillAround: async (real) => await skills.ownAround(real),
     findSkillAt: async (real) => await skills.at(real),
     limitsOf: async (skill) => await skills.limitsOf(skill, registry.all()),
+  };
+}
+
+/** Most processes need neither network nor search, and start faster without them. */
+function lazyNetwork(options: Parameters<typeof createToolNetwork>[0]): ToolNetwork {
+  const load = async (): Promise<ToolNetwork> =>
+    (await import("./machine/network/fetch.ts")).createToolNetwork(options);
+  return lazyMethods(load, ["request"]);
+}
+
+function lazySearch(options: SearchOptions): ToolSearch {
+  const load = lazy(async () => (await import("./machine/search/create-search.ts")).createToolSearch(options));
+  return {
+    async *text(path, query) {
+      yield* (await load()).text(path, query);
+    },
+    ...lazyMethods(load, ["names"]),
   };
 }
 

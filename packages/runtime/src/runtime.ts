@@ -3,7 +3,6 @@ import { Commands } from "./commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { UndoKeeper } from "./contract/undo.ts";
-import type { Replay } from "./gate/decide-again.ts";
 import { batchesOf } from "./gate/steps/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/parts.ts";
 import { ActiveSkills } from "./gate/steps/active-skills.ts";
@@ -18,7 +17,8 @@ import { openJsonl } from "./journal/jsonl-journal.ts";
 import { limitsFor } from "./machine/processes/machine-limits.ts";
 import { isRecorded, isRunId } from "./journal/run-folder.ts";
 import { openApprovals } from "./late/lazy-approvals.ts";
-import { LazyChanger, recoverLeft } from "./late/lazy-changer.ts";
+import { createLazyChanger, recoverLeft } from "./late/lazy-changer.ts";
+import { lazy, lazyMethods } from "./late/lazy.ts";
 import { LazySkills } from "./late/lazy-skills.ts";
 import { makeCaller, toolsInForce, workspaceOf } from "./in-force.ts";
 import type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
@@ -47,7 +47,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir } = started;
   const left = mayWrite(options) ? await recoverLeft(started) : [];
-  const changer = new LazyChanger({ state_dir, clock, workspace: started.workspace });
+  const changer = createLazyChanger({ state_dir, clock, workspace: started.workspace });
   const registry = registryOf(options);
   const configuration = readConfiguration(options, registry.all());
   const redactor = createRedactor({ known: [...secretsOf(process.env), ...(options.known_secrets ?? [])] });
@@ -163,19 +163,14 @@ async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Prom
 
 /** Lazy: most processes never show their changes. */
 function changesIn(sources: Pick<Made, "redactor"> & { readonly undo: UndoKeeper }, own: string): Runtime["changes"] {
-  return async ({ run_id = own, ...filter } = {}) => {
-    const { changesOfRun } = await import("./runs/changes-of-run.ts");
-    return await changesOfRun(sources, { run_id, ...filter });
-  };
+  const load = lazy(async () => await import("./runs/changes-of-run.ts"));
+  return async ({ run_id = own, ...filter } = {}) => await (await load()).changesOfRun(sources, { run_id, ...filter });
 }
 
 /** Lazy: most processes never replay a decision. */
 function decidingAgain(shared: DecidingParts): Runtime["decideAgain"] {
-  let replay: Replay | undefined;
-  return async (record) => {
-    const { Replay: Maker } = await import("./gate/decide-again.ts");
-    return await (replay ??= new Maker(shared)).decideAgain(record);
-  };
+  const load = lazy(async () => new (await import("./gate/decide-again.ts")).Replay(shared));
+  return lazyMethods(load, ["decideAgain"]).decideAgain;
 }
 
 interface Batching {
