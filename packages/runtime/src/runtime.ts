@@ -1,18 +1,17 @@
 import { checkOptions } from "./options/check-options.ts";
-import { Commands } from "./commands.ts";
+import { Commands } from "./late/commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { UndoKeeper } from "./contract/undo.ts";
-import { batchesOf } from "./gate/steps/batches.ts";
+import { callInBatches } from "./runs/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/parts.ts";
 import { ActiveSkills } from "./gate/steps/active-skills.ts";
 import { explainCall } from "./gate/gate.ts";
 import { openCall } from "./gate/steps/open-call.ts";
 import type { IncomingCall } from "./gate/steps/open-call.ts";
-import { isParked, waitBehind } from "./gate/parked.ts";
 import { Registry } from "./gate/registry.ts";
-import { readConfiguration, sharedParts } from "./gate-parts.ts";
-import type { Made } from "./gate-parts.ts";
+import { readConfiguration, sharedParts } from "./start/gate-parts.ts";
+import type { RuntimeParts } from "./start/gate-parts.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
 import { limitsFor } from "./machine/processes/machine-limits.ts";
 import { isRecorded, isRunId } from "./journal/run-folder.ts";
@@ -20,7 +19,8 @@ import { openApprovals } from "./late/lazy-approvals.ts";
 import { createLazyChanger, recoverLeft } from "./late/lazy-changer.ts";
 import { lazy, lazyMethods } from "./late/lazy.ts";
 import { LazySkills } from "./late/lazy-skills.ts";
-import { makeCaller, toolsInForce, workspaceOf } from "./in-force.ts";
+import { makeCaller, workspaceOf } from "./runs/caller.ts";
+import { toolsInForce } from "./runs/tool-info.ts";
 import type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
 import type { ToolCallResult } from "./protocol/result.ts";
 import { ToolError } from "./protocol/errors.ts";
@@ -31,7 +31,7 @@ import type { FindChange } from "./runs/open-runs.ts";
 import { lazyJournal, leftTexts, telling, tellLeft } from "./runs/run-journals.ts";
 import { Runs } from "./runs/runs.ts";
 import type { Run } from "./runs/runs.ts";
-import { useSkill } from "./late/use-skill.ts";
+import { useSkill } from "./runs/use-skill.ts";
 import type { Explanation, Runtime, RuntimeOptions, UndoOptions } from "./options/runtime-options.ts";
 import { secretsOf } from "./redact/secret-variables.ts";
 import { prepareStart } from "./start/start.ts";
@@ -79,8 +79,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     redactValue: (value) => shared.redactor.redactValue(value),
     call: (request, callOptions) => call(request, callOptions),
     callAll: (requests, callOptions) =>
-      inBatches(requests, {
-        mayBeside: ({ name }) => registry.get(name)?.concurrency_safe === true,
+      callInBatches(requests, {
+        mayRunBeside: ({ name }) => registry.get(name)?.concurrency_safe === true,
         call: (request) => call(request, callOptions),
         open: (request) => open(request).request,
       }),
@@ -107,7 +107,7 @@ function mayWrite({ looking = false, profile }: RuntimeOptions): boolean {
   return !looking && profile !== "readonly";
 }
 
-type RunParts = Pick<Made, "started" | "clock" | "registry" | "changer"> & {
+type RunParts = Pick<RuntimeParts, "started" | "clock" | "registry" | "changer"> & {
   readonly activeIn: (run_id: string) => ActiveSkills;
 };
 
@@ -162,7 +162,10 @@ async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Prom
 }
 
 /** Lazy: most processes never show their changes. */
-function changesIn(sources: Pick<Made, "redactor"> & { readonly undo: UndoKeeper }, own: string): Runtime["changes"] {
+function changesIn(
+  sources: Pick<RuntimeParts, "redactor"> & { readonly undo: UndoKeeper },
+  own: string,
+): Runtime["changes"] {
   const load = lazy(async () => await import("./runs/changes-of-run.ts"));
   return async ({ run_id = own, ...filter } = {}) => await (await load()).changesOfRun(sources, { run_id, ...filter });
 }
@@ -173,27 +176,9 @@ function decidingAgain(shared: DecidingParts): Runtime["decideAgain"] {
   return lazyMethods(load, ["decideAgain"]).decideAgain;
 }
 
-interface Batching {
-  readonly mayBeside: (request: ToolCallInput) => boolean;
-  readonly call: (request: ToolCallInput) => Promise<ToolCallResult>;
-  readonly open: (request: ToolCallInput) => ToolCallRequest;
-}
-
-/** If a call waits for a person, later calls wait for it: they may depend on its effect. */
-async function inBatches(requests: readonly ToolCallInput[], { mayBeside, call, open }: Batching) {
-  const results: ToolCallResult[] = [];
-  for (const batch of batchesOf(requests, mayBeside)) {
-    const waits = results.find(isParked);
-    const make = async (request: ToolCallInput): Promise<ToolCallResult> =>
-      waits === undefined ? await call(request) : waitBehind(open(request), waits);
-    results.push(...(await Promise.all(batch.map(make))));
-  }
-  return results;
-}
-
 async function openCommands(
   options: RuntimeOptions,
-  { started, changer, configuration, redactor, skills }: Omit<Made, "registry" | "commands" | "approvals">,
+  { started, changer, configuration, redactor, skills }: Omit<RuntimeParts, "registry" | "commands" | "approvals">,
 ): Promise<Commands> {
   if (options.command_limits !== undefined) limitsFor(options.command_limits); // refused now, not at the first command
   const names = BUILT_IN.map((tool) => tool.name);

@@ -1,5 +1,5 @@
 import type { EscapeAttempt } from "../machine/sandbox/self-check.ts";
-import { Commands } from "../commands.ts";
+import { Commands } from "../late/commands.ts";
 import type { SandboxMode } from "../protocol/configuration.ts";
 import type { SkillIndex } from "../contract/skills.ts";
 import { LazySkills } from "../late/lazy-skills.ts";

@@ -4,7 +4,7 @@ import { createRuntime, verifyAudit } from "@autonous/runtime";
 import { headsFolder } from "@autonous/runtime/internal";
 import type { Runtime, ToolCallResult } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
-import { scratchFolder } from "../../../test/support/scratch.ts";
+import { scratchFolder } from "../../../../test/support/scratch.ts";
 
 /** Files of our own state that were changed or damaged: calls that need them are refused, and no others. */
 
