@@ -21,7 +21,6 @@ import { lazy, lazyMethods } from "./late/lazy.ts";
 import { LazySkills } from "./late/lazy-skills.ts";
 import { makeCaller, workspaceOf } from "./runs/caller.ts";
 import { toolsInForce } from "./runs/tool-info.ts";
-import type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
 import type { ToolCallResult } from "./protocol/result.ts";
 import { ToolError } from "./protocol/errors.ts";
 import { makeId } from "./protocol/ids.ts";
