@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../contract/tool.ts";
 
-/** The arguments of each built-in tool: generated from their `args` by `npm run docs`; a check keeps them in sync. */
+/** What callers have to send to each built-in tool: made of their `args` by `npm run docs`, and held to them by a check. */
 // oxfmt-ignore
 export const ARGS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   ls: {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"path":{"default":".","description":"Folder to list","type":"string","minLength":1},"recursive":{"default":false,"description":"Include subfolders","type":"boolean"},"limit":{"description":"Entries per page","type":"integer","minimum":1,"maximum":9007199254740991},"cursor":{"description":"The next_page_cursor","type":"string"},"ignore_globs":{"description":"Names to skip, for example node_modules","maxItems":100,"type":"array","items":{"type":"string","minLength":1}},"all":{"default":false,"description":"Also list names of sensitive files","type":"boolean"}},"additionalProperties":false},
