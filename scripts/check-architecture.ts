@@ -55,7 +55,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     options:  { ours: ALL,                                                                  outside: PURE },
     late:     { ours: ALL,                                                                  outside: [...PURE, ...FILES] },
     runs:     { ours: ALL,                                                                  outside: [...PURE, ...FILES] },
-    start:    { ours: ALL,                                                                  outside: [...PURE, ...FILES] },
+    start:    { ours: ALL,                                                                  outside: [...PURE, ...FILES, "node:stream", "node:string_decoder"] },
   },
   autonous: {
     config:     { ours: [],                                                                 outside: [...PURE, ...FILES, "node:module", "node:url", "zod", ...RUNTIME] },

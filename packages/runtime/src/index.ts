@@ -1,7 +1,7 @@
 /** The public API for embedding programs. docs/library.md documents each name. */
 export { createRuntime } from "./runtime.ts";
 export type { Explanation, Runtime, RuntimeOptions } from "./options/runtime-options.ts";
-export type { ToolInfo } from "./tool-info.ts";
+export type { ToolInfo } from "./runs/tool-info.ts";
 export type { Decision } from "./policy/decide.ts";
 export type { CallOptions } from "./gate/parts.ts";
 export { defineTool } from "./contract/tool.ts";

@@ -94,7 +94,7 @@ const BAD_REQUESTS = [
   { title: "half a surrogate pair",         request: { name: "ls", args: { path: "a\ud800" } },                              code: "InvalidArguments",   says: /"path" holds half/ },
   { title: "a prototype",                   request: { name: "ls", args: JSON.parse('{"path":".","__proto__":{"x":1}}') as unknown }, code: "InvalidArguments", says: /"__proto__"/ },
   { title: "a constructor below",           request: { name: "ls", args: { ignore_globs: [{ constructor: 1 }] } },           code: "InvalidArguments",   says: /ignore_globs\[0\]\.constructor/ },
-  { title: "something that is no JSON",     request: { name: "ls", args: { path: ".", limit: 1n } },                         code: "InvalidArguments",   says: /"limit" is a bigint/ },
+  { title: "a value that JSON cannot represent",     request: { name: "ls", args: { path: ".", limit: 1n } },                         code: "InvalidArguments",   says: /"limit" is a bigint/ },
   { title: "not a number",                  request: { name: "ls", args: { limit: Number.NaN } },                            code: "InvalidArguments",   says: /NaN/ },
   { title: "a date",                        request: { name: "ls", args: { path: new Date() } },                             code: "InvalidArguments",   says: /plain data/ },
   { title: "a newer major version",         request: { name: "ls", args: {}, version: "9.0.0" },                             code: "VersionUnsupported", says: /supported: 1\.0\.0/ },
@@ -259,12 +259,12 @@ test("an approval for the run is good for exactly the same call again, and for n
 
 // oxfmt-ignore
 const UNAPPROVED = [
-  { title: "nobody is there to ask",  options: {},                                                                            code: "ApprovalRequired" },
-  { title: "nobody may answer",       options: { onApproval: () => null },                                                    code: "ApprovalRequired" },
+  { title: "without a prompt",  options: {},                                                                            code: "ApprovalRequired" },
+  { title: "the prompt cannot answer",       options: { onApproval: () => null },                                                    code: "ApprovalRequired" },
   { title: "a person says no",        options: { onApproval: () => ({ answer: "deny", reason: "not today" } as const) },      code: "ApprovalDenied" },
-  { title: "nobody answers in time",  options: { onApproval: () => new Promise<never>(() => {}), approval_timeout_ms: 20 },   code: "ApprovalExpired" },
+  { title: "no answer comes in time",  options: { onApproval: () => new Promise<never>(() => {}), approval_timeout_ms: 20 },   code: "ApprovalExpired" },
   { title: "the asking breaks",       options: { onApproval: () => { throw new Error("boom"); } },                            code: "InternalError" },
-  { title: "the answer is no answer", options: { onApproval: () => ({ answer: "maybe" } as never) },                          code: "InternalError" },
+  { title: "the answer is invalid", options: { onApproval: () => ({ answer: "maybe" } as never) },                          code: "InternalError" },
 ] as const;
 
 for (const { title, options, code } of UNAPPROVED) {
@@ -320,7 +320,7 @@ test("a quota ends the calls of a run, and another run starts afresh", async () 
   expect(codes).toEqual([undefined, undefined, "QuotaExceeded", undefined]);
 });
 
-test("a call that takes too long ends with Timeout, also when the tool does not heed its signal", async () => {
+test("a call that takes too long ends with Timeout, also if the tool ignores its signal", async () => {
   const { runtime } = await scratch({ timeout_ms: 30 });
   runtime.register(counter({ execute: () => new Promise(() => {}) }).tool);
   const result = await runtime.call({ name: "count", args: {} });
@@ -415,7 +415,7 @@ test("a tool that is over its time is told as that, whatever it makes of it, and
   });
 });
 
-test("a cancelled tool that changes things and does not heed its signal does not hold the call up for long", async () => {
+test("a cancelled tool that changes things and ignores its signal does not delay the call for long", async () => {
   const { runtime } = await scratch();
   const begun = Promise.withResolvers<void>();
   const execute = () => {

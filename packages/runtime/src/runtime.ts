@@ -1,27 +1,26 @@
 import { checkOptions } from "./options/check-options.ts";
-import { Commands } from "./commands.ts";
+import { Commands } from "./late/commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { UndoKeeper } from "./contract/undo.ts";
-import type { Replay } from "./gate/decide-again.ts";
-import { batchesOf } from "./gate/steps/batches.ts";
+import { callInBatches } from "./runs/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/parts.ts";
 import { ActiveSkills } from "./gate/steps/active-skills.ts";
 import { explainCall } from "./gate/gate.ts";
 import { openCall } from "./gate/steps/open-call.ts";
 import type { IncomingCall } from "./gate/steps/open-call.ts";
-import { isParked, waitBehind } from "./gate/parked.ts";
 import { Registry } from "./gate/registry.ts";
-import { readConfiguration, sharedParts } from "./gate-parts.ts";
-import type { Made } from "./gate-parts.ts";
+import { readConfiguration, sharedParts } from "./start/gate-parts.ts";
+import type { RuntimeParts } from "./start/gate-parts.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
 import { limitsFor } from "./machine/processes/machine-limits.ts";
 import { isRecorded, isRunId } from "./journal/run-folder.ts";
 import { openApprovals } from "./late/lazy-approvals.ts";
-import { LazyChanger, recoverLeft } from "./late/lazy-changer.ts";
+import { createLazyChanger, recoverLeft } from "./late/lazy-changer.ts";
+import { lazy, lazyMethods } from "./late/lazy.ts";
 import { LazySkills } from "./late/lazy-skills.ts";
-import { makeCaller, toolsInForce, workspaceOf } from "./in-force.ts";
-import type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
+import { makeCaller, workspaceOf } from "./runs/caller.ts";
+import { toolsInForce } from "./runs/tool-info.ts";
 import type { ToolCallResult } from "./protocol/result.ts";
 import { ToolError } from "./protocol/errors.ts";
 import { makeId } from "./protocol/ids.ts";
@@ -31,7 +30,7 @@ import type { FindChange } from "./runs/open-runs.ts";
 import { lazyJournal, leftTexts, telling, tellLeft } from "./runs/run-journals.ts";
 import { Runs } from "./runs/runs.ts";
 import type { Run } from "./runs/runs.ts";
-import { useSkill } from "./late/use-skill.ts";
+import { useSkill } from "./runs/use-skill.ts";
 import type { Explanation, Runtime, RuntimeOptions, UndoOptions } from "./options/runtime-options.ts";
 import { secretsOf } from "./redact/secret-variables.ts";
 import { prepareStart } from "./start/start.ts";
@@ -47,7 +46,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir } = started;
   const left = mayWrite(options) ? await recoverLeft(started) : [];
-  const changer = new LazyChanger({ state_dir, clock, workspace: started.workspace });
+  const changer = createLazyChanger({ state_dir, clock, workspace: started.workspace });
   const registry = registryOf(options);
   const configuration = readConfiguration(options, registry.all());
   const redactor = createRedactor({ known: [...secretsOf(process.env), ...(options.known_secrets ?? [])] });
@@ -79,8 +78,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     redactValue: (value) => shared.redactor.redactValue(value),
     call: (request, callOptions) => call(request, callOptions),
     callAll: (requests, callOptions) =>
-      inBatches(requests, {
-        mayBeside: ({ name }) => registry.get(name)?.concurrency_safe === true,
+      callInBatches(requests, {
+        mayRunBeside: ({ name }) => registry.get(name)?.concurrency_safe === true,
         call: (request) => call(request, callOptions),
         open: (request) => open(request).request,
       }),
@@ -107,7 +106,7 @@ function mayWrite({ looking = false, profile }: RuntimeOptions): boolean {
   return !looking && profile !== "readonly";
 }
 
-type RunParts = Pick<Made, "started" | "clock" | "registry" | "changer"> & {
+type RunParts = Pick<RuntimeParts, "started" | "clock" | "registry" | "changer"> & {
   readonly activeIn: (run_id: string) => ActiveSkills;
 };
 
@@ -162,43 +161,23 @@ async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Prom
 }
 
 /** Lazy: most processes never show their changes. */
-function changesIn(sources: Pick<Made, "redactor"> & { readonly undo: UndoKeeper }, own: string): Runtime["changes"] {
-  return async ({ run_id = own, ...filter } = {}) => {
-    const { changesOfRun } = await import("./runs/changes-of-run.ts");
-    return await changesOfRun(sources, { run_id, ...filter });
-  };
+function changesIn(
+  sources: Pick<RuntimeParts, "redactor"> & { readonly undo: UndoKeeper },
+  own: string,
+): Runtime["changes"] {
+  const load = lazy(async () => await import("./runs/changes-of-run.ts"));
+  return async ({ run_id = own, ...filter } = {}) => await (await load()).changesOfRun(sources, { run_id, ...filter });
 }
 
 /** Lazy: most processes never replay a decision. */
 function decidingAgain(shared: DecidingParts): Runtime["decideAgain"] {
-  let replay: Replay | undefined;
-  return async (record) => {
-    const { Replay: Maker } = await import("./gate/decide-again.ts");
-    return await (replay ??= new Maker(shared)).decideAgain(record);
-  };
-}
-
-interface Batching {
-  readonly mayBeside: (request: ToolCallInput) => boolean;
-  readonly call: (request: ToolCallInput) => Promise<ToolCallResult>;
-  readonly open: (request: ToolCallInput) => ToolCallRequest;
-}
-
-/** If a call waits for a person, later calls wait for it: they may depend on its effect. */
-async function inBatches(requests: readonly ToolCallInput[], { mayBeside, call, open }: Batching) {
-  const results: ToolCallResult[] = [];
-  for (const batch of batchesOf(requests, mayBeside)) {
-    const waits = results.find(isParked);
-    const make = async (request: ToolCallInput): Promise<ToolCallResult> =>
-      waits === undefined ? await call(request) : waitBehind(open(request), waits);
-    results.push(...(await Promise.all(batch.map(make))));
-  }
-  return results;
+  const load = lazy(async () => new (await import("./gate/decide-again.ts")).Replay(shared));
+  return lazyMethods(load, ["decideAgain"]).decideAgain;
 }
 
 async function openCommands(
   options: RuntimeOptions,
-  { started, changer, configuration, redactor, skills }: Omit<Made, "registry" | "commands" | "approvals">,
+  { started, changer, configuration, redactor, skills }: Omit<RuntimeParts, "registry" | "commands" | "approvals">,
 ): Promise<Commands> {
   if (options.command_limits !== undefined) limitsFor(options.command_limits); // refused now, not at the first command
   const names = BUILT_IN.map((tool) => tool.name);

@@ -46,7 +46,7 @@ for (const { title, request, says } of HOSTILE) {
   });
 }
 
-/** A tool of somebody else, which fails with more than anybody wants to read. */
+/** A third-party tool that fails with a very long error. */
 function failing(problem: () => unknown) {
   return defineTool({
     name: "fails",

@@ -60,7 +60,7 @@ test("of two answers the first wins, and the second is told what it was", async 
   expect(await open().answer("apr_none", { answer: "grant" })).toBeUndefined();
 });
 
-test("a yes with edited arguments is no yes to the call as it was asked for", async () => {
+test("approval with edited arguments does not approve the original call", async () => {
   const { open } = await keeper();
   const request = makeRequest({ now: NOW });
   await open().open(request);
@@ -68,7 +68,7 @@ test("a yes with edited arguments is no yes to the call as it was asked for", as
   expect(await open().findGranted(request.digest)).toBeUndefined();
 });
 
-test("what nobody answered in time is over for everybody, whoever looks first", async () => {
+test("a request that was not answered in time is expired for every process", async () => {
   const { open, time } = await keeper();
   await open().open(makeRequest({ now: NOW }));
   time.now = NOW + 3_600_000;
@@ -113,7 +113,7 @@ test("who waits is told as soon as another keeper answers, and stops when they n
   expect(await told).toMatchObject({ state: "granted", answer: { by: "ada" } });
 });
 
-test("what a killed process left beside the files is in nobody's way", async () => {
+test("leftovers of a killed process do not block other processes", async () => {
   const { open, state_dir } = await keeper();
   await open().open(makeRequest({ now: NOW }));
   writeFileSync(join(state_dir, "runs/run_1/approvals.json.new"), '{"approvals":[{"reque');
@@ -155,7 +155,7 @@ for (const { title, content, says } of DAMAGED) {
   });
 }
 
-test("nothing is made before somebody asks, and no lock is left", async () => {
+test("nothing is created before the first request, and no lock is left", async () => {
   const { open, state_dir } = await keeper();
   expect(await open().list()).toEqual([]);
   expect(await open().grants()).toEqual([]);

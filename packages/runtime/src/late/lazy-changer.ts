@@ -4,11 +4,12 @@ import type { UndoKeeper } from "../contract/undo.ts";
 import type { FileChanger } from "../machine/files/file-changer.ts";
 import type { LeftChange } from "../machine/files/recover-changes.ts";
 import type { PreviewRequest } from "../machine/files/preview-change.ts";
-import { describeInterrupted } from "../gate/steps/interrupted.ts";
-import type { InterruptedChange } from "../gate/steps/interrupted.ts";
+import { describeInterrupted } from "../runs/interrupted.ts";
+import type { InterruptedChange } from "../runs/interrupted.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { WorkspaceContext } from "../policy/decide.ts";
 import { stateFolders } from "../machine/system/state-folders.ts";
+import { lazy, lazyMethods } from "./lazy.ts";
 
 interface LazyOptions {
   readonly state_dir: string;
@@ -16,62 +17,51 @@ interface LazyOptions {
   readonly workspace: WorkspaceContext;
 }
 
+type LoadedMethods = Pick<FileChanger, "restore" | "keepRevert">;
+
 /** Changes files. Loaded on the first change or lookup: most processes only read, and start faster without it. */
-export class LazyChanger implements UndoKeeper {
-  readonly #options: LazyOptions;
-  #changer: Promise<FileChanger> | undefined;
-
-  constructor(options: LazyOptions) {
-    this.#options = options;
-  }
-
-  readonly undoLog: UndoKeeper["undoLog"] = {
-    find: async (target) => await (await this.load()).undoLog.find(target),
-    content: async (sha256) => await (await this.load()).undoLog.content(sha256),
-  };
-
-  async restore(...given: Parameters<UndoKeeper["restore"]>): ReturnType<UndoKeeper["restore"]> {
-    return await (await this.load()).restore(...given);
-  }
-
+export interface LazyChanger extends LoadedMethods {
+  readonly undoLog: UndoKeeper["undoLog"];
+  load(): Promise<FileChanger>;
   /** The recorded changes of an interrupted command. Undefined if none were recorded. */
-  async interruptedChange(run_id: string, tool_call_id: string): Promise<InterruptedChange | undefined> {
-    try {
-      const records = await this.undoLog.find({ run_id });
-      const own = records.find((each) => each.tool_call_id === tool_call_id && each.by_command === true);
-      return own === undefined ? undefined : describeInterrupted(own);
-    } catch (error) {
-      if (error instanceof ToolError && error.code === "NotFound") return undefined;
-      throw error;
-    }
-  }
-
+  interruptedChange(run_id: string, tool_call_id: string): Promise<InterruptedChange | undefined>;
   /** A changer that only reports what it would change. */
-  previewing(onPlanned: PreviewRequest["onPlanned"]): Pick<FileChanger, "applyPlan"> {
-    return {
+  previewing(onPlanned: PreviewRequest["onPlanned"]): Pick<FileChanger, "applyPlan">;
+  close(): Promise<void>;
+}
+
+export function createLazyChanger(options: LazyOptions): LazyChanger {
+  let isLoaded = false;
+  const load = lazy(async () => {
+    isLoaded = true;
+    const { createFileChanger } = await import("../machine/files/file-changer.ts");
+    return createFileChanger(options);
+  });
+  const undoLog = lazyMethods(async () => (await load()).undoLog, ["find", "content"]);
+  return {
+    ...lazyMethods(load, ["restore", "keepRevert"]),
+    undoLog,
+    load,
+    async interruptedChange(run_id, tool_call_id) {
+      try {
+        const records = await undoLog.find({ run_id });
+        const own = records.find((each) => each.tool_call_id === tool_call_id && each.by_command === true);
+        return own === undefined ? undefined : describeInterrupted(own);
+      } catch (error) {
+        if (error instanceof ToolError && error.code === "NotFound") return undefined;
+        throw error;
+      }
+    },
+    previewing: (onPlanned) => ({
       async applyPlan(request, paths, plan) {
         const { previewPlan } = await import("../machine/files/preview-change.ts");
         return await previewPlan({ ...request, onPlanned }, paths, plan);
       },
-    };
-  }
-
-  async keepRevert(...given: Parameters<FileChanger["keepRevert"]>): Promise<string> {
-    return await (await this.load()).keepRevert(...given);
-  }
-
-  load(): Promise<FileChanger> {
-    return (this.#changer ??= this.#make());
-  }
-
-  async close(): Promise<void> {
-    await (await this.#changer)?.close();
-  }
-
-  async #make(): Promise<FileChanger> {
-    const { createFileChanger } = await import("../machine/files/file-changer.ts");
-    return createFileChanger(this.#options);
-  }
+    }),
+    close: async () => {
+      if (isLoaded) await (await load()).close();
+    },
+  };
 }
 
 /** Recovers the changes of killed processes. Costs one directory lookup if there are none. */

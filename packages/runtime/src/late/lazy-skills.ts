@@ -8,6 +8,7 @@ import type { WorkspaceContext } from "../policy/decide.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { byPrecedence } from "../skills/precedence.ts";
 import { TRUST_HINT } from "../contract/skills.ts";
+import { lazy, lazyMethods } from "./lazy.ts";
 
 interface SkillsOptions {
   readonly workspace: WorkspaceContext;
@@ -24,11 +25,13 @@ interface SkillCall {
 
 /** Skills, indexed on first use. The user's own are trusted; those of a workspace only if the host says so. */
 export class LazySkills {
-  readonly #options: SkillsOptions;
-  #skills: Promise<Skills> | undefined;
+  readonly #load: () => Promise<Skills>;
 
-  constructor(options: SkillsOptions) {
-    this.#options = options;
+  constructor({ workspace, cwd, isTrustedSkill }: SkillsOptions) {
+    this.#load = lazy(async () => {
+      const { createSkills } = await import("../machine/skills/create-skills.ts");
+      return createSkills({ workspace, cwd, isTrusted: isTrustedSkill });
+    });
   }
 
   async index(): Promise<SkillIndex> {
@@ -107,23 +110,7 @@ export class LazySkills {
 
   forCall(call: SkillCall): ToolSkills {
     const load = async (): Promise<ToolSkills> => (await this.#load()).forCall(call);
-    return {
-      index: async () => await (await load()).index(),
-      read: async (reference) => await (await load()).read(reference),
-      openFile: async (...given) => await (await load()).openFile(...given),
-      findScript: async (...given) => await (await load()).findScript(...given),
-      openScript: async (...given) => await (await load()).openScript(...given),
-    };
-  }
-
-  #load(): Promise<Skills> {
-    return (this.#skills ??= this.#make());
-  }
-
-  async #make(): Promise<Skills> {
-    const { createSkills } = await import("../machine/skills/create-skills.ts");
-    const { workspace, cwd, isTrustedSkill } = this.#options;
-    return createSkills({ workspace, cwd, isTrusted: isTrustedSkill });
+    return lazyMethods(load, ["index", "read", "openFile", "findScript", "openScript"]);
   }
 }
 

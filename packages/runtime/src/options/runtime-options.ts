@@ -7,7 +7,7 @@ import type { CommandLimits } from "../contract/processes.ts";
 import type { Counts, QuotaHolder, QuotaKeeper } from "../contract/quotas.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { CallOptions } from "../gate/parts.ts";
-import type { InterruptedChange } from "../gate/steps/interrupted.ts";
+import type { InterruptedChange } from "../runs/interrupted.ts";
 import type { RecordedCall, Redecided } from "../gate/decide-again.ts";
 import type { IsTrusted } from "../machine/skills/load.ts";
 import type { Decision, PolicyLayer, RuleOrigin } from "../policy/decide.ts";
@@ -18,7 +18,7 @@ import type { PolicyConfiguration, ProfileName, SandboxMode } from "../protocol/
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import type { ToolCallResult } from "../protocol/result.ts";
 import type { OnEvent } from "../runs/run-journals.ts";
-import type { ToolInfo } from "../tool-info.ts";
+import type { ToolInfo } from "../runs/tool-info.ts";
 
 /** Options of `createRuntime`. Only `roots` is required. */
 export interface RuntimeOptions {

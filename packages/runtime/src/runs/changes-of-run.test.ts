@@ -17,14 +17,14 @@ test("the net change of a run is a diff of each file, with what others added sin
   const all = Object.fromEntries((await runtime.changes()).map(({ path: at, diff }) => [at, diff]));
   expect(all["a.txt"]).toContain("-one\n-two\n+1\n+2\n");
   expect(all["new.txt"]).toContain("--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+hello\n+by hand\n");
-  expect(Object.keys(all)).not.toContain("gone.txt"); // deleting has to be approved, and nobody was there
+  expect(Object.keys(all)).not.toContain("gone.txt"); // deleting needs approval, and the host has no prompt
   const ids = [first, second].map(({ artifacts }) => artifacts.undo_id ?? "");
   const [only] = await runtime.changes({ undo_ids: ids.slice(1) });
   expect(only?.diff).toContain("-one\n+1\n");
   expect(await Array.fromAsync(runtime.events())).toHaveLength(seqBefore);
 });
 
-test("what was undone is no change any more; a diff holds no secret and is bounded", async () => {
+test("undone changes are not listed; a diff contains no secret and is bounded", async () => {
   const { runtime } = await scratch();
   const token = `ghp_${"a1B2".repeat(9)}`;
   const written = await runtime.call({ name: "write", args: { path: "a.txt", content: `${token}\n` } });

@@ -1,11 +1,11 @@
 import type { EscapeAttempt } from "../machine/sandbox/self-check.ts";
-import { Commands } from "../commands.ts";
+import { Commands } from "../late/commands.ts";
 import type { SandboxMode } from "../protocol/configuration.ts";
 import type { SkillIndex } from "../contract/skills.ts";
 import { LazySkills } from "../late/lazy-skills.ts";
 import type { IsTrusted } from "../machine/skills/load.ts";
 import { prepareStart } from "../start/start.ts";
-import { LazyChanger } from "../late/lazy-changer.ts";
+import { createLazyChanger } from "../late/lazy-changer.ts";
 
 interface SkillsToList extends InspectOptions {
   /** Called for each skill of the workspace. Omitted: none of them is trusted. */
@@ -38,7 +38,7 @@ export async function listSkills({ isTrustedSkill, ...options }: SkillsToList): 
 /** Opens the sandbox that commands would run in, and actually tries to escape from it. */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxReport> {
   const started = prepareStart({ ...options, checkpoint_handler: false });
-  const changer = new LazyChanger({ ...started, clock: Date.now });
+  const changer = createLazyChanger({ ...started, clock: Date.now });
   const commands = new Commands({ ...options, ...started, changer, network_allow: [] });
   try {
     return await commands.inspect();

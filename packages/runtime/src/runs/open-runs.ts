@@ -2,8 +2,8 @@ import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSy
 import { join } from "node:path";
 import type { Journal } from "../contract/journal.ts";
 import type { Tool } from "../contract/tool.ts";
-import { interruptedEnd } from "../gate/steps/interrupted.ts";
-import type { InterruptedChange } from "../gate/steps/interrupted.ts";
+import { interruptedEnd } from "./interrupted.ts";
+import type { InterruptedChange } from "./interrupted.ts";
 import { openJsonl } from "../journal/jsonl-journal.ts";
 import { dropUnfinished, isRunId, runPath } from "../journal/run-folder.ts";
 import { pause } from "../protocol/pause.ts";

@@ -121,7 +121,7 @@ test("a .agent that leads into itself or is closed to this user stops nothing", 
   }
 });
 
-test("a tracked config.json is no reason to leave state behind; a folder that is named moves nothing", async () => {
+test("state moves although config.json is tracked; a folder that is named moves nothing", async () => {
   const { check, root, old } = await place();
   git(root, "init", "-q");
   git(root, "add", ".agent/config.json");
@@ -154,7 +154,7 @@ test("the state of a workspace that was moved is found, for a person to adopt", 
   expect(orphanedStates()).toEqual([]);
 });
 
-test("processes that start at once move it once, and all of them go on with it", async () => {
+test("processes that start at once move it once, and all of them use it", async () => {
   const { check, old, root, undo_id } = await place();
   const program = `
     import { createRuntime } from "@autonous/runtime";

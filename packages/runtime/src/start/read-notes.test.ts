@@ -63,7 +63,7 @@ test("notes are read from the root down to the working folder, the person's own 
 const CHOICES = [
   { title: "the override",                       names: ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"],         read: "AGENTS.override.md" },
   { title: "AGENTS.md before CLAUDE.md",         names: ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"],          read: "AGENTS.md" },
-  { title: "CLAUDE.md where there is no other",  names: ["CLAUDE.md", ".claude/CLAUDE.md"],                       read: "CLAUDE.md" },
+  { title: "CLAUDE.md if it is the only file",  names: ["CLAUDE.md", ".claude/CLAUDE.md"],                       read: "CLAUDE.md" },
   { title: "the one in .claude at last",         names: [".claude/CLAUDE.md"],                                    read: ".claude/CLAUDE.md" },
 ] as const;
 

@@ -76,8 +76,7 @@ test("no command in the sandbox reads, plants, moves or links anything in a stat
 }) => {
   const { call, state_dir, work } = await withStateAsRoot();
   const { payload } = await call("bash", { cmd: "true" });
-  if ((payload?.data as { readonly sandbox?: string } | undefined)?.sandbox !== "bwrap")
-    skip("there is no sandbox here");
+  if ((payload?.data as { readonly sandbox?: string } | undefined)?.sandbox !== "bwrap") skip("no sandbox available");
   const mark = readFileSync(join(state_dir, "mark"), "utf8").trim();
   const own = (): Record<string, string> => {
     const { [join(state_dir, "mark")]: marked, [join(state_dir, ".gitignore")]: ignored } = contentOf(state_dir);
@@ -122,7 +121,7 @@ test("the working folder is the first root that is open; none is left where the 
   await expect(createRuntime({ roots: [work], state_dir, cwd: path })).rejects.toThrow(/is outside the roots/);
 });
 
-test("a root that holds what nobody marked does not become the state folder", async () => {
+test("a root with unmarked content does not become the state folder", async () => {
   const folder = await scratchFolder();
   await folder.make({ "work/": "", "state/autonous.db": "planted" });
   const [work, state_dir] = [join(folder.path, "work"), join(folder.path, "state")];

@@ -26,7 +26,7 @@ export interface StartOptions {
   readonly looking?: boolean;
 }
 
-export interface Started {
+export interface PreparedStart {
   readonly workspace: WorkspaceContext;
   readonly cwd: string;
   readonly state_dir: string;
@@ -36,7 +36,7 @@ export interface Started {
 }
 
 /** Validates roots and folders, then creates the state folder. Throws with all problems at once. */
-export function prepareStart(options: StartOptions): Started {
+export function prepareStart(options: StartOptions): PreparedStart {
   if (process.platform !== "linux") {
     throw new ToolError(
       "InternalError",

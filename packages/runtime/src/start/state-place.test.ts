@@ -78,8 +78,8 @@ test("no name of a workspace meets another name of the user's state directory", 
 
 // oxfmt-ignore
 const REFUSED = [
-  { title: "content that nobody marked",     files: { "work/st/undo/open/x.jsonl": "{}" },                           says: /no mark of this user and machine.*state adopt/ },
-  { title: "a database that nobody marked",  files: { "work/st/autonous.db": "x" },                                  says: /no mark/ },
+  { title: "content without a mark",     files: { "work/st/undo/open/x.jsonl": "{}" },                           says: /no mark of this user and machine.*state adopt/ },
+  { title: "a database without a mark",  files: { "work/st/autonous.db": "x" },                                  says: /no mark/ },
   { title: "a mark that was made up",        files: { "work/st/mark": "00".repeat(32), "work/st/http.token": "x" },  says: /no mark/ },
   { title: "an odd name alone",              files: { "work/st/odd": "" },                                           says: /no mark/ },
   { title: "a link",                         files: { "work/st": "-> ../elsewhere", "elsewhere/": "" },              says: /it is a link/ },
@@ -182,7 +182,7 @@ test("many first starts at once agree", async () => {
   expect(checkState(check("st"))).toBeUndefined();
 });
 
-test("a mark that another start is writing just now is no state of someone else", async () => {
+test("a mark that another start is writing is not taken for the state of another user", async () => {
   const { open, problem } = await place({ "work/st/mark.4711.0a1b2c3d": "half", "work/st/.gitignore": "*\n" });
   expect(problem("st")).toBeUndefined();
   open("st");

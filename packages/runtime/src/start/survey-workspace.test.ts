@@ -35,7 +35,7 @@ test("the top of a workspace is told, folders with a slash, with the first lines
   expect(found.readme).toEqual({ name: "README.md", text: "# Thing\nDoes a thing.\nSecond\nThird\nFourth\nFifth" });
 });
 
-test("what no tool may read unasked is not told", async () => {
+test("files that need approval to read are not listed", async () => {
   const files = { "README.md": "secret plans", id_rsa: "KEY", "private/a": "", "open/a": "" };
   const rules: PolicyRule[] = [
     { effect: "deny", path: "README.md" },

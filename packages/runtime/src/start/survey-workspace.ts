@@ -3,8 +3,8 @@ import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import { readGitState } from "../machine/git/git-state.ts";
 import type { GitState } from "../machine/git/git-state.ts";
-import { mayLook } from "../may-look.ts";
-import type { LookOptions } from "../may-look.ts";
+import { mayLook } from "./may-look.ts";
+import type { LookOptions } from "./may-look.ts";
 import { prepareStart } from "./start.ts";
 
 /** A summary of a workspace. Names and text are raw: the caller marks them as data. */

@@ -100,7 +100,7 @@ const PREVIEWS = [
   { title: "an appended line",      name: "write",       args: { path: "a.txt", content: "x\n", mode: "append" },        shows: / a\n\+x\n/ },
   { title: "a deleted file",        name: "delete_file", args: { path: "a.txt" },                                        shows: /\+\+\+ \/dev\/null\n.*-a\n/s },
   { title: "a patch",               name: "apply_patch", args: { patch_text: "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+b\n*** End Patch" }, shows: /-a\n\+b\n/ },
-  { title: "content that is no text", name: "write",     args: { path: "a.bin", content: "x" },                          shows: /binary or too large.*from 3 bytes to 1 bytes/ },
+  { title: "binary content", name: "write",     args: { path: "a.bin", content: "x" },                          shows: /binary or too large.*from 3 bytes to 1 bytes/ },
 ] as const;
 
 for (const { title, name, args, shows } of PREVIEWS) {
@@ -132,7 +132,7 @@ const IMPOSSIBLE = [
 ] as const;
 
 for (const { title, name, args, code } of IMPOSSIBLE) {
-  test(`nobody is asked about what cannot be done: ${title}`, async () => {
+  test(`an impossible call asks no one: ${title}`, async () => {
     const { call, make, requests, runtime } = await asking(yes);
     await make({ "root/a.txt": "a\n" });
     expect((await call(name, args)).error?.code).toBe(code);
@@ -238,7 +238,7 @@ const CHANGED_MEANWHILE = [
 ] as const;
 
 for (const { title, change, says } of CHANGED_MEANWHILE) {
-  test(`a yes does not count where somebody changed ${title} meanwhile, and says so`, async () => {
+  test(`an approval does not apply after a change of ${title}, and the error says so`, async () => {
     let root = "";
     const made = await asking(() => (change(root), yes()));
     ({ root } = made);
@@ -263,7 +263,7 @@ test("a path that leads out of the roots by the time of the answer is denied, no
   expect(await made.read("outside.txt")).toBe("keep\n");
 });
 
-test("what somebody changes between the yes and the change itself is not overwritten", async () => {
+test("a change by another program between approval and write is not overwritten", async () => {
   const { runtime, make, root, read } = await asking(yes);
   await make({ "root/a.txt": "a\n" });
   let asks = 0;
@@ -271,7 +271,7 @@ test("what somebody changes between the yes and the change itself is not overwri
     defineTool({
       name: "late_write",
       version: "1.0.0",
-      description: "Writes, after somebody else did",
+      description: "Writes, after another program did",
       args: z.strictObject({}),
       returns: z.strictObject({}),
       required_permissions: ["fs.write"],
@@ -281,14 +281,14 @@ test("what somebody changes between the yes and the change itself is not overwri
       changes_by_handle: true,
       previews: true,
       async execute(_, { files }) {
-        if (asks++ > 0) writeFileSync(join(root, "a.txt"), "somebody else's\n");
+        if (asks++ > 0) writeFileSync(join(root, "a.txt"), "another program's\n");
         await files.change(["a.txt"], async () => [{ path: "a.txt", content: Buffer.from("mine\n") }]);
         return { data: {} };
       },
     }),
   );
   expect((await runtime.call({ name: "late_write", args: {} })).error).toMatchObject({ code: "Stale" });
-  expect(await read("root/a.txt")).toBe("somebody else's\n");
+  expect(await read("root/a.txt")).toBe("another program's\n");
 });
 
 // Where one answers.
@@ -314,7 +314,7 @@ test("an answer from elsewhere is taken while the prompt is open here, and the p
   expect(told).toMatchObject({ message: "The request was granted by bob, via http, so no other answer is needed" });
 });
 
-test("where somebody elsewhere was faster, their no counts and not the yes that comes after", async () => {
+test("if another process answers first, its denial counts, not the approval that comes after", async () => {
   const { runtime } = await scratch({
     onApproval: async (request) => {
       await openApprovals({ state_dir: runtime.state_dir }).answer(request.approval_id, {
@@ -333,7 +333,7 @@ test("where somebody elsewhere was faster, their no counts and not the yes that 
   expect(ran()).toBe(0);
 });
 
-test("a cancelled call takes its request back", async () => {
+test("a cancelled call withdraws its request", async () => {
   const cancel = new AbortController();
   const { runtime } = await scratch({ onApproval: () => (cancel.abort(), new Promise(() => {})) });
   runtime.register(asked().tool);
@@ -341,7 +341,7 @@ test("a cancelled call takes its request back", async () => {
   expect(await runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
 });
 
-test("what nobody answers expires, for everybody", async () => {
+test("a request without an answer expires, for all who wait", async () => {
   const { runtime } = await scratch({ onApproval: () => new Promise(() => {}), approval_timeout_ms: 20 });
   runtime.register(asked().tool);
   const { error } = await runtime.call({ name: "count", args: {} });
@@ -356,7 +356,7 @@ test("the time in which a person thinks is not the call's", async () => {
   expect(await runtime.call({ name: "count", args: {} })).toMatchObject({ ok: true, duration_ms: 0 });
 });
 
-test("with nobody to ask, the request stays, is granted elsewhere, and lets exactly that call through once", async () => {
+test("without a prompt, the request stays, is granted elsewhere, and permits exactly that call once", async () => {
   const { runtime, make, events, path } = await scratch(ASK);
   await make({ "root/a.txt": "a\n" });
   const request = { name: "write", args: { path: "a.txt", content: "x\n" } };
@@ -421,7 +421,7 @@ test("a parked call is still open, and the same call finds its answer", async ()
   ]);
 });
 
-test("a parked call whose files changed is asked about anew, and the old yes is worth nothing", async () => {
+test("a parked call whose files changed needs a new approval; the old one does not apply", async () => {
   const { runtime, make, path } = await scratch({ ...ASK, onApproval: () => "parked" });
   await make({ "root/a.txt": "a\n" });
   const request = { name: "write", args: { path: "a.txt", content: "x\n" }, tool_call_id: "call_parked" };
@@ -495,7 +495,7 @@ test("a yes for the session covers other runs of it, in another process too", as
   expect(requests).toHaveLength(1);
 });
 
-test("a yes for the run to one command line is no yes to its parts", async () => {
+test("approval of one command line for the run does not cover its parts", async () => {
   const { call, requests } = await asking(() => ({ ...yes(), scope: "run" }), { sandbox: "off" });
   await call("bash", { cmd: "git status && rm -rf tmp" });
   for (const cmd of ["rm -rf tmp", "git status", "rm -rf other", "git status && rm -rf tmp; ls"])
@@ -507,7 +507,7 @@ test("a yes for the run to one command line is no yes to its parts", async () =>
 
 // Edited arguments.
 
-test("with edited arguments the call is judged anew, runs as edited, and the model is told", async () => {
+test("with edited arguments the call is evaluated again, runs as edited, and the model is told", async () => {
   const { call, make, requests, read, events } = await asking(() => ({
     ...yes(),
     args: { path: "b.txt", content: "theirs\n" },
@@ -671,7 +671,7 @@ test("a request that cannot be put on record is not asked about, and nothing run
 
 // The same call again, while one waits.
 
-test("a call that waits and is repeated adds no request, with nobody to ask, in this run and in others", async () => {
+test("a repeated call that waits adds no request, without a prompt, in this run and in others", async () => {
   const { runtime, make, path } = await scratch(ASK);
   await make({ "root/a.txt": "a\n" });
   const again = { name: "delete_file", args: { path: "a.txt" } };
@@ -686,9 +686,9 @@ test("a call that waits and is repeated adds no request, with nobody to ask, in 
   await runtime.approvals.answer(String(ids[0]), yes());
   expect((await other.call(again)).ok).toBe(true);
   await make({ "root/a.txt": "a\n" });
-  const anew = await runtime.call(again);
-  expect(anew.error?.code).toBe("ApprovalRequired");
-  expect(anew.error?.details?.["approval_id"]).not.toBe(ids[0]);
+  const retried = await runtime.call(again);
+  expect(retried.error?.code).toBe("ApprovalRequired");
+  expect(retried.error?.details?.["approval_id"]).not.toBe(ids[0]);
 });
 
 test("concurrent runtimes that ask for the same call for the first time leave one request", async () => {

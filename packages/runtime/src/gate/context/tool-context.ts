@@ -1,6 +1,7 @@
 import type { OfferedTool, PlannedFile, ToolContext, Transcript } from "../../contract/context.ts";
 import type { MemoryKeeper } from "../../contract/memory.ts";
 import type { UndoRecord } from "../../contract/undo.ts";
+import { closedPaths } from "../../policy/closed-paths.ts";
 import type { ClosedPaths } from "../../policy/closed-paths.ts";
 import { decide } from "../../policy/decide.ts";
 import { skillFolderAround } from "../../policy/skill-places.ts";
@@ -41,7 +42,7 @@ export function createContext(call: Permitted, parts: GateParts, options: Contex
     touches: call.touches,
     commands: call.commands,
     confirmed: approval !== null,
-    closedPaths: () => closedFor(approved),
+    closedPaths: () => Promise.resolve(closedFor(approved)),
     signal,
     judgeBelow: (real) => judgeBelow(approved, real),
     recorded,
@@ -99,11 +100,10 @@ function progressOf(call: Permitted, parts: GateParts, isPreview: boolean): Tool
 }
 
 /** The paths that rules close to the commands of this call. Most configurations have no rules. */
-async function closedFor({ call, parts, approval }: ApprovedCall): Promise<ClosedPaths | undefined> {
+function closedFor({ call, parts, approval }: ApprovedCall): ClosedPaths | undefined {
   const { workspace, settings } = parts;
   const hasRules = [settings, ...(settings.projects ?? [])].some(({ configuration }) => configuration.rules.length > 0);
   if (!hasRules) return undefined;
-  const { closedPaths } = await import("../../policy/closed-paths.ts");
   return closedPaths(factsOf(call), workspace, settings, { confirmed: approval !== null });
 }
 

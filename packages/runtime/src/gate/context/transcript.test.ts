@@ -21,7 +21,7 @@ async function transcript(place = "whole.txt") {
   return { file, ...opened };
 }
 
-test("what can be shown is shown, and nothing is put aside", async () => {
+test("output within the limits is shown, and nothing is stored", async () => {
   const { write, end, file } = await transcript();
   write("stdout", Buffer.from("out\n"));
   write("stderr", Buffer.from("err\n"));

@@ -33,12 +33,10 @@ export async function resolvePaths(call: Checked, parts: DecidingParts): Promise
   const undo = tool.undoes === undefined ? NO_UNDO : await findUndo(tool.undoes(args), parts);
   const named = tool.touches(args);
   const commandTouches = named.filter((touch) => "command" in touch);
-  const pathTouches = await resolveTouches(
-    named.filter((touch) => "path" in touch),
-    parts,
-  );
+  const pathTouches = named.filter((touch) => "path" in touch).map((touch) => resolveTouch(touch, parts));
+  const isOutside = pathTouches.some((touch) => isLookOutside(touch, parts));
   const touches = [
-    ...pathTouches,
+    ...(isOutside ? await findSkillFolders(pathTouches, parts) : pathTouches), // an await costs more than the rest
     // Commands do not run in the folder of a skill.
     ...commandTouches.map((command) => resolveTouch(folderOf(command), parts)),
     ...touchesOf(undo.undo_records, parts),
@@ -46,10 +44,8 @@ export async function resolvePaths(call: Checked, parts: DecidingParts): Promise
   const runsPrograms = commandTouches.length > 0 || tool.required_permissions.includes("proc.exec");
   // A tool that runs programs without naming a command also needs to know the sandbox.
   if (runsPrograms) await parts.prepareCommands();
-  const addresses = await readAddresses(
-    named.filter((touch) => "address" in touch),
-    parts,
-  );
+  const addressTouches = named.filter((touch) => "address" in touch);
+  const addresses = addressTouches.length === 0 ? [] : await readAddresses(addressTouches, parts);
   const commands = commandTouches.length === 0 ? [] : await readCommands(commandTouches, touches, parts);
   const { undo_records, restores } = undo;
   // A tool's own `revert` can have any effect; its record does not say which.
@@ -75,20 +71,24 @@ function resolveTouch(touch: Touch, { resolve }: DecidingParts): ResolvedTouch {
   return { show_sensitive: false, ...touch, ...resolve(touch.path) };
 }
 
+function isLookOutside({ access, real }: ResolvedTouch, { workspace }: DecidingParts): boolean {
+  return isReadAccess(access) && judgePlace(real, workspace) !== undefined;
+}
+
 /** A path outside the roots may be a file of one of the user's own skills. */
-async function resolveTouches(named: readonly Touch[], parts: DecidingParts): Promise<readonly ResolvedTouch[]> {
-  const touches: ResolvedTouch[] = [];
-  for (const each of named) {
-    const touch = resolveTouch(each, parts);
-    const isOutside = isReadAccess(touch.access) && judgePlace(touch.real, parts.workspace) !== undefined;
-    const skill_folder = isOutside ? await parts.ownSkillAround(touch.real) : undefined;
-    touches.push(skill_folder === undefined ? touch : { ...touch, skill_folder });
+async function findSkillFolders(
+  touches: readonly ResolvedTouch[],
+  parts: DecidingParts,
+): Promise<readonly ResolvedTouch[]> {
+  const placed: ResolvedTouch[] = [];
+  for (const touch of touches) {
+    const skill_folder = isLookOutside(touch, parts) ? await parts.ownSkillAround(touch.real) : undefined;
+    placed.push(skill_folder === undefined ? touch : { ...touch, skill_folder });
   }
-  return touches;
+  return placed;
 }
 
 async function readAddresses(touches: readonly AddressTouch[], parts: DecidingParts): Promise<NamedAddress[]> {
-  if (touches.length === 0) return [];
   const { judgeAddress, showAddress } = await import("../../policy/check-address.ts");
   return touches.map(({ address }) => ({
     shown: showAddress(address),

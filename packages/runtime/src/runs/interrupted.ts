@@ -1,9 +1,9 @@
-import type { Tool } from "../../contract/tool.ts";
-import type { UndoRecord } from "../../contract/undo.ts";
-import type { Actor, AuditRecord } from "../../protocol/audit.ts";
-import { ERRORS } from "../../protocol/errors.ts";
-import type { EventDraft, RuntimeEvent } from "../../protocol/event-record.ts";
-import { makeId } from "../../protocol/ids.ts";
+import type { Tool } from "../contract/tool.ts";
+import type { UndoRecord } from "../contract/undo.ts";
+import type { Actor, AuditRecord } from "../protocol/audit.ts";
+import { ERRORS } from "../protocol/errors.ts";
+import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
+import { makeId } from "../protocol/ids.ts";
 
 interface Interrupted {
   /** The `tool_call.started` without an end. */

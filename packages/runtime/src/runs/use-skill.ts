@@ -1,9 +1,9 @@
 import type { ActiveSkill, ActiveSkills } from "../gate/steps/active-skills.ts";
-import type { Made } from "../gate-parts.ts";
+import type { RuntimeParts } from "../start/gate-parts.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
-import type { Runs } from "../runs/runs.ts";
+import type { Runs } from "./runs.ts";
 
-interface Using extends Pick<Made, "skills" | "registry" | "clock" | "redactor"> {
+interface Using extends Pick<RuntimeParts, "skills" | "registry" | "clock" | "redactor"> {
   readonly runs: Runs;
   readonly run_id: string;
   readonly task_id: string | null;

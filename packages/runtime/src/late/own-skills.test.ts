@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { RuntimeOptions } from "@autonous/runtime";
 import type { AuditRecord } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
-import { scratch } from "../../../test/support/scratch.ts";
+import { scratch } from "../../../../test/support/scratch.ts";
 
 const HOME = process.env["HOME"] ?? "";
 const PDF = join(HOME, ".claude/skills/pdf");

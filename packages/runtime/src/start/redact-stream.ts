@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import { createRedactor } from "./redact/redact.ts";
+import { createRedactor } from "../redact/redact.ts";
 
 interface RedactStreamOptions {
   readonly known?: Iterable<string>;

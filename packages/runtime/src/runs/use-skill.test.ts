@@ -114,7 +114,7 @@ test("several skills leave what all of them leave", async () => {
 
 // oxfmt-ignore
 const UNRESTRICTING = [
-  { title: "that nobody trusts",            name: "strange" },
+  { title: "that is not trusted",            name: "strange" },
   { title: "without allowed-tools",         name: "open" },
   { title: "that lists everything",         name: "all" },
 ];

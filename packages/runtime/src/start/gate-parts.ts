@@ -1,41 +1,45 @@
 import { hash } from "node:crypto";
-import { ownActor } from "./runs/actor.ts";
-import type { Commands } from "./commands.ts";
-import type { ApprovalKeeper } from "./contract/approvals.ts";
-import type { Clock } from "./contract/host.ts";
-import type { Tool } from "./contract/tool.ts";
-import { DEFAULTS } from "./options/defaults.ts";
-import type { DecidingParts } from "./gate/parts.ts";
-import { createMemoryQuotas } from "./gate/quota/memory-quotas.ts";
-import { Quotas } from "./gate/quota/quota.ts";
-import type { Registry } from "./gate/registry.ts";
-import { runPath } from "./journal/run-folder.ts";
-import type { LazyChanger } from "./late/lazy-changer.ts";
-import { createLazyNetwork } from "./late/lazy-network.ts";
-import { createLazySearch } from "./late/lazy-search.ts";
-import type { LazySkills } from "./late/lazy-skills.ts";
-import { createToolFiles } from "./machine/files/file-handle.ts";
-import { openOwnFile } from "./machine/system/open-file.ts";
-import { resolvePath } from "./machine/system/resolve.ts";
-import { trackedFiles } from "./machine/git/tracked-files.ts";
-import { createCursors } from "./output/cursor.ts";
-import { pathFor } from "./paths/inside.ts";
-import { checkConfiguration } from "./policy/check-configuration.ts";
-import type { DecisionSettings } from "./policy/decide.ts";
-import { findIdleRules } from "./policy/idle-rules.ts";
-import type { Actor } from "./protocol/audit.ts";
-import { canonicalJson } from "./protocol/canonical.ts";
-import type { PolicyConfiguration } from "./protocol/configuration.ts";
-import { ToolError } from "./protocol/errors.ts";
-import type { Redactor } from "./redact/redact.ts";
-import type { RuntimeOptions } from "./options/runtime-options.ts";
-import { readKey } from "./start/start.ts";
-import type { Started } from "./start/start.ts";
+import { hostname, userInfo } from "node:os";
+import type { Commands } from "../late/commands.ts";
+import type { ApprovalKeeper } from "../contract/approvals.ts";
+import type { Clock } from "../contract/host.ts";
+import type { ToolNetwork } from "../contract/network.ts";
+import type { ToolSearch } from "../contract/search.ts";
+import type { Tool } from "../contract/tool.ts";
+import { DEFAULTS } from "../options/defaults.ts";
+import type { DecidingParts } from "../gate/parts.ts";
+import { createMemoryQuotas } from "../gate/quota/memory-quotas.ts";
+import { Quotas } from "../gate/quota/quota.ts";
+import type { Registry } from "../gate/registry.ts";
+import { runPath } from "../journal/run-folder.ts";
+import type { LazyChanger } from "../late/lazy-changer.ts";
+import { lazy, lazyMethods } from "../late/lazy.ts";
+import type { LazySkills } from "../late/lazy-skills.ts";
+import type { createToolNetwork } from "../machine/network/fetch.ts";
+import type { SearchOptions } from "../machine/search/create-search.ts";
+import { createToolFiles } from "../machine/files/file-handle.ts";
+import { openOwnFile } from "../machine/system/open-file.ts";
+import { resolvePath } from "../machine/system/resolve.ts";
+import { trackedFiles } from "../machine/git/tracked-files.ts";
+import { createCursors } from "../output/cursor.ts";
+import { pathFor } from "../paths/inside.ts";
+import { checkConfiguration } from "../policy/check-configuration.ts";
+import type { DecisionSettings } from "../policy/decide.ts";
+import { findIdleRules } from "../policy/idle-rules.ts";
+import { boundActor } from "../protocol/audit.ts";
+import type { Actor } from "../protocol/audit.ts";
+import { canonicalJson } from "../protocol/canonical.ts";
+import type { PolicyConfiguration } from "../protocol/configuration.ts";
+import { ToolError } from "../protocol/errors.ts";
+import type { Redactor } from "../redact/redact.ts";
+import type { RuntimeOptions } from "../options/runtime-options.ts";
+import { readKey } from "./start.ts";
+import type { PreparedStart } from "./start.ts";
 
 /** The parts of a runtime, in addition to its options. */
-export interface Made {
+export interface RuntimeParts {
   readonly registry: Registry;
-  readonly started: Started;
+  readonly started: PreparedStart;
   readonly clock: Clock;
   readonly changer: LazyChanger;
   readonly commands: Commands;
@@ -46,7 +50,7 @@ export interface Made {
 }
 
 /** The dependencies of the gate that all runs share. */
-export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
+export function sharedParts(options: RuntimeOptions, made: RuntimeParts): DecidingParts {
   const { registry, started, clock, commands, configuration, redactor, approvals } = made;
   const { cwd, state_dir } = started;
   const { workspace } = commands;
@@ -98,7 +102,10 @@ function handleParts({
   configuration,
   skills,
   registry,
-}: Made): Pick<DecidingParts, "openHandles" | "baseOf" | "findScript" | "ownSkillAround" | "findSkillAt" | "limitsOf"> {
+}: RuntimeParts): Pick<
+  DecidingParts,
+  "openHandles" | "baseOf" | "findScript" | "ownSkillAround" | "findSkillAt" | "limitsOf"
+> {
   const { state_dir } = started;
   const { workspace } = commands;
   const allow = configuration.network?.allow ?? [];
@@ -109,23 +116,37 @@ function handleParts({
         workspace,
         loadChanger: async () => (onPlanned === undefined ? await changer.load() : changer.previewing(onPlanned)),
       }),
-      search: createLazySearch({ ...handles, workspace }),
+      search: lazySearch({ ...handles, workspace }),
       processes: commands.forCall(handles),
-      network: createLazyNetwork({ signal: handles.signal, allow, environment: process.env }),
+      network: lazyNetwork({ signal: handles.signal, allow, environment: process.env }),
       skills: skills.forCall({
         run_folder: runPath(state_dir, handles.run_id),
         signal: handles.signal,
         run: commands.programsFor(handles),
       }),
     }),
-    async baseOf(real, signal) {
-      const { baseOf } = await import("./machine/system/base-of.ts"); // lazy: few calls need approval
-      return await baseOf(real, signal);
-    },
+    ...lazyMethods(() => import("../machine/system/base-of.ts"), ["baseOf"]), // few calls need approval
     findScript: async (touch, signal) => await skills.findScript(touch, signal),
     ownSkillAround: async (real) => await skills.ownAround(real),
     findSkillAt: async (real) => await skills.at(real),
     limitsOf: async (skill) => await skills.limitsOf(skill, registry.all()),
+  };
+}
+
+/** Most processes need neither network nor search, and start faster without them. */
+function lazyNetwork(options: Parameters<typeof createToolNetwork>[0]): ToolNetwork {
+  const load = async (): Promise<ToolNetwork> =>
+    (await import("../machine/network/fetch.ts")).createToolNetwork(options);
+  return lazyMethods(load, ["request"]);
+}
+
+function lazySearch(options: SearchOptions): ToolSearch {
+  const load = lazy(async () => (await import("../machine/search/create-search.ts")).createToolSearch(options));
+  return {
+    async *text(path, query) {
+      yield* (await load()).text(path, query);
+    },
+    ...lazyMethods(load, ["names"]),
   };
 }
 
@@ -160,4 +181,24 @@ export function readConfiguration(
     `Cannot start the runtime: ${problems.map((each) => `config.${each}`).join("; ")}`,
     { problems },
   );
+}
+
+/** The default actor: this process's user on this host, through the library. */
+function ownActor(given: Partial<Actor> = {}): Actor {
+  return boundActor({
+    user: given.user ?? processUser(),
+    chat: given.chat ?? null,
+    channel: given.channel ?? "library",
+    model: given.model ?? null,
+    host: given.host ?? hostname(),
+  });
+}
+
+/** A user without a passwd entry (a container) has only a number. */
+function processUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? "unknown"}`;
+  }
 }

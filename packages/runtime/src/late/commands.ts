@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { LazyChanger } from "./late/lazy-changer.ts";
-import type { SandboxReport } from "./runs/inspect.ts";
-import { NO_CHANGES } from "./contract/command-changes.ts";
-import type { CommandChanges, ChangeDetector } from "./contract/command-changes.ts";
+import type { LazyChanger } from "./lazy-changer.ts";
+import type { SandboxReport } from "../runs/inspect.ts";
+import { NO_CHANGES } from "../contract/command-changes.ts";
+import type { CommandChanges, ChangeDetector } from "../contract/command-changes.ts";
 import type {
   BackgroundFacts,
   CallProcesses,
@@ -13,22 +13,22 @@ import type {
   CommandOptions,
   OutputRedactor,
   WatchedEnd,
-} from "./contract/processes.ts";
-import { DEFAULTS } from "./options/defaults.ts";
-import type { RunProgram } from "./contract/skills.ts";
-import type { CommandWatch, WatchRequest } from "./machine/watch/command-watch.ts";
-import type { ClosedPaths } from "./policy/closed-paths.ts";
-import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
-import type { Processes } from "./machine/processes.ts";
-import { COMMAND_VIEWS } from "./policy/command-view.ts";
-import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
-import { GitPlacesReader } from "./machine/system/read-git-places.ts";
-import { stateFolders } from "./machine/system/state-folders.ts";
-import { hostPlaces } from "./machine/system/own-program.ts";
-import { makePackageCaches } from "./machine/sandbox/writable-caches.ts";
-import { noteHidden } from "./machine/git/tracked-files.ts";
-import { ToolError } from "./protocol/errors.ts";
-import type { Redactor } from "./redact/redact.ts";
+} from "../contract/processes.ts";
+import { DEFAULTS } from "../options/defaults.ts";
+import type { RunProgram } from "../contract/skills.ts";
+import type { CommandWatch, WatchRequest } from "../machine/watch/command-watch.ts";
+import type { ClosedPaths } from "../policy/closed-paths.ts";
+import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
+import type { Processes } from "../machine/processes.ts";
+import { COMMAND_VIEWS } from "../policy/command-view.ts";
+import type { ProfileName, SandboxMode } from "../protocol/configuration.ts";
+import { GitPlacesReader } from "../machine/system/read-git-places.ts";
+import { stateFolders } from "../machine/system/state-folders.ts";
+import { hostPlaces } from "../machine/system/own-program.ts";
+import { makePackageCaches } from "../machine/sandbox/writable-caches.ts";
+import { noteHidden } from "../machine/git/tracked-files.ts";
+import { ToolError } from "../protocol/errors.ts";
+import type { Redactor } from "../redact/redact.ts";
 
 interface CommandsOptions {
   readonly workspace: WorkspaceContext;
@@ -63,7 +63,7 @@ export class Commands {
   #level = "none";
   #processes: Promise<Processes> | undefined;
   #watch: Promise<CommandWatch> | undefined;
-  #places: Promise<typeof import("./policy/opened-places.ts")> | undefined;
+  #places: Promise<typeof import("../policy/opened-places.ts")> | undefined;
 
   constructor(options: CommandsOptions) {
     this.#options = options;
@@ -95,7 +95,7 @@ export class Commands {
   async recover(): Promise<void> {
     const { state_dir } = this.#options;
     if (!hasEntries(join(state_dir, "running")) && !hasEntries(stateFolders(state_dir).looks)) return;
-    const { recoverCommands } = await import("./machine/watch/recover-commands.ts");
+    const { recoverCommands } = await import("../machine/watch/recover-commands.ts");
     const loadChanger = () => this.#options.changer.load();
     await recoverCommands({ state_dir, workspace: this.workspace, loadChanger });
   }
@@ -104,7 +104,7 @@ export class Commands {
   async inspect(): Promise<SandboxReport> {
     const processes = await this.#load();
     const sandbox = await processes.sandbox();
-    const { checkSandbox } = await import("./machine/sandbox/self-check.ts");
+    const { checkSandbox } = await import("../machine/sandbox/self-check.ts");
     const { roots, home } = this.workspace;
     const { state_dir } = this.#options;
     const attempts = await checkSandbox(sandbox, { roots, home, state_dir, limits: processes.limits });
@@ -183,7 +183,7 @@ export class Commands {
 
   /** Which files that run later the command may change. Background commands may change none. */
   async #opensFor({ commands, confirmed = false }: CallFacts): Promise<Command["opens"]> {
-    const { openedPlaces } = await (this.#places ??= import("./policy/opened-places.ts"));
+    const { openedPlaces } = await (this.#places ??= import("../policy/opened-places.ts"));
     const { roots, home, git_places = [] } = this.workspace;
     return openedPlaces(commands, { roots, home, git_places, confirmed });
   }
@@ -212,7 +212,7 @@ export class Commands {
   }
 
   async #openWatch(): Promise<CommandWatch> {
-    const { createCommandWatch } = await import("./machine/watch/command-watch.ts");
+    const { createCommandWatch } = await import("../machine/watch/command-watch.ts");
     const { state_dir, cwd, session } = this.#options;
     const changer = await this.#options.changer.load();
     return createCommandWatch({ state_dir, changer, cwd, session, workspace: this.workspace });
@@ -223,7 +223,7 @@ export class Commands {
   }
 
   async #make(): Promise<Processes> {
-    const { Processes: Maker } = await import("./machine/processes.ts");
+    const { Processes: Maker } = await import("../machine/processes.ts");
     const { workspace } = this;
     const { sandbox: mode = "auto", state_dir, redactor } = this.#options;
     const { profile = "guarded", command_limits: limits = {} } = this.#options;

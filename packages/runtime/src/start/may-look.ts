@@ -1,7 +1,7 @@
-import type { Access } from "./contract/tool.ts";
-import { decide } from "./policy/decide.ts";
-import type { Decision } from "./policy/decide.ts";
-import type { DecisionSettings, ToolFacts, WorkspaceContext } from "./policy/facts.ts";
+import type { Access } from "../contract/tool.ts";
+import { decide } from "../policy/decide.ts";
+import type { Decision } from "../policy/decide.ts";
+import type { DecisionSettings, ToolFacts, WorkspaceContext } from "../policy/facts.ts";
 
 /** Options for reading the workspace before a run, to describe it to a model. */
 export interface LookOptions {

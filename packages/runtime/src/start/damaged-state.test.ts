@@ -4,7 +4,7 @@ import { createRuntime, verifyAudit } from "@autonous/runtime";
 import { headsFolder } from "@autonous/runtime/internal";
 import type { Runtime, ToolCallResult } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
-import { scratchFolder } from "../../../test/support/scratch.ts";
+import { scratchFolder } from "../../../../test/support/scratch.ts";
 
 /** Files of our own state that were changed or damaged: calls that need them are refused, and no others. */
 
@@ -97,7 +97,7 @@ for (const { title, content } of CONTENTS) {
     expect(await runtime.call({ name: "read", args: { path: "a.txt" } })).toMatchObject({ ok: true });
   });
 
-  test(`a note of pruned changes that holds ${title} makes an undo say that there is no such change`, async () => {
+  test(`a note of pruned changes that holds ${title} makes an undo report an unknown change`, async () => {
     const { state, open } = await place();
     const runtime = await open();
     mkdirSync(join(state, "undo", "pruned"), { recursive: true });
