@@ -130,8 +130,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
         preview.end();
       }
     },
-    compact: (transcript: Transcript) =>
-      compactIn(transcript, { ...inputs, runtime, session, state, limits: options.limits }),
+    compact: (task: Transcript) => compactIn(task, { ...inputs, runtime, session, state, limits: options.limits }),
     async close(): Promise<void> {
       await runtime.close();
       await traces?.close();
