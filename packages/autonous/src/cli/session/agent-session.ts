@@ -120,10 +120,9 @@ export async function openSession(input: CommandInput, options: SessionOptions):
       const stop = state.begin();
       try {
         if (before !== undefined) await recordNextAttempt(runtime, task, before);
-        const { provider } = session;
         const calling = { callSignal: () => state.beginCalls(), storedResult: async (id: string) => results.find(id) };
         const how = { ...inputs, ...handlers, limits: options.limits, signal: stop, ...calling };
-        const outcome = await runRecorded({ runtime, provider, task: withRounds(task), ...how });
+        const outcome = await runRecorded({ runtime, provider: session.provider, task: withRounds(task), ...how });
         return { ...outcome, ...state.collected() };
       } finally {
         state.end();
