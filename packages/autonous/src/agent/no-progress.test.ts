@@ -21,7 +21,7 @@ const CASES = [
   { title: "three in turn",                    keys: list(times(5, "a b c")),               length: 3 },
   { title: "five in turn",                     keys: list(times(5, "a b c d e")),           length: 5 },
   { title: "six in turn",                      keys: list(times(9, "a b c d e f")),         length: undefined },
-  { title: "in turn, but for one",             keys: list(`${times(4, "a b")} a c`),        length: undefined },
+  { title: "in turn, except for one",       keys: list(`${times(4, "a b")} a c`),        length: undefined },
 ] as const;
 
 for (const { title, keys, length } of CASES) {

@@ -6,7 +6,7 @@ export interface OutboxSender {
   readonly channel: string;
   /**
    * Sends an outbox row. Returns once the channel has accepted it, with a receipt if one is needed later (to edit an
-   * approval request after the answer). Throws otherwise, and is called again later; a `NotSent` error says when, or
+   * approval request after the answer). Throws otherwise, and is called again later; a `DeliveryError` says when, or
    * that a retry is useless. `joined`: the following rows, sent in the same message.
    */
   send(row: OutboxRow, joined?: readonly OutboxRow[]): Promise<{ readonly receipt?: string }>;

@@ -20,8 +20,8 @@ const DAMAGED = "Cannot undo: the stored undo plan is damaged";
  */
 export async function undoChanges(lease: Lease, { store, openRuntime, signal }: UndoOptions): Promise<Finish> {
   const { task } = lease;
-  const wish = parseKept(task.undoes ?? "", isUndoWish);
-  if (wish === undefined) return { outcome: "failed", error: DAMAGED, reply: DAMAGED };
+  const request = parseKept(task.undoes ?? "", isUndoRequest);
+  if (request === undefined) return { outcome: "failed", error: DAMAGED, reply: DAMAGED };
   const { run_id, task_id, trace_id } = task;
   const base = `call_undo_${task.retries}`;
   const begun = await begunCalls(store, { run_id, base });
@@ -29,13 +29,13 @@ export async function undoChanges(lease: Lease, { store, openRuntime, signal }: 
   if (past !== undefined) return finishFor(past);
   const runtime = await openRuntime(lease);
   try {
-    const planned = await runtime.changes({ run_id: wish.run_id, undone: true, signal });
-    if (begun.length === 0 && digestOfUndo(wish.run_id, planned) !== wish.digest)
+    const planned = await runtime.changes({ run_id: request.run_id, undone: true, signal });
+    if (begun.length === 0 && digestOfUndo(request.run_id, planned) !== request.digest)
       return { outcome: "failed", error: CHANGED, reply: CHANGED };
     if (begun.length > 0 && planned.length === 0) return { outcome: "done", reply: UNDONE };
     const who = { chat: task.lane, channel: task.source, ...(task.user === null ? {} : { user: task.user }) };
     const tool_call_id = begun.length === 0 ? base : `${base}_${begun.length + 1}`;
-    return finishFor(await runtime.undo(wish.run_id, { tool_call_id, task_id, trace_id, signal, ...who }));
+    return finishFor(await runtime.undo(request.run_id, { tool_call_id, task_id, trace_id, signal, ...who }));
   } finally {
     await runtime.close();
   }
@@ -70,6 +70,6 @@ function finishFor(result: ToolCallResult): Finish {
   return { outcome: "failed", error: message, reply: message };
 }
 
-function isUndoWish(value: unknown): value is UndoRequest {
+function isUndoRequest(value: unknown): value is UndoRequest {
   return isObject(value) && typeof value["run_id"] === "string" && typeof value["digest"] === "string";
 }

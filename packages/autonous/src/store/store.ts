@@ -74,7 +74,7 @@ export interface Task {
   readonly origin: string | null;
   /** Files that came with the message: `ReceivedFiles` as JSON. */
   readonly files: string | null;
-  /** Undo these changes instead of asking the model: `UndoWish` as JSON. */
+  /** Undo these changes instead of asking the model: `UndoRequest` as JSON. */
   readonly undoes: string | null;
   readonly state: TaskState;
   /** Since it was queued, or since a person last retried it. */

@@ -35,14 +35,18 @@ export const DAY_MS = 86_400_000;
  */
 const MIN_MS = DAY_MS;
 
-export interface Wanted {
+export interface PruneSelection {
   readonly limit: number;
   /** Runs to keep, whatever their age. */
   readonly except: ReadonlySet<string>;
 }
 
 /** Runs and undo logs past their retention, oldest first. */
-export async function findOutOfTime(place: StatePlace, retention: Retention, wanted: Wanted): Promise<readonly Old[]> {
+export async function findOutOfTime(
+  place: StatePlace,
+  retention: Retention,
+  wanted: PruneSelection,
+): Promise<readonly Old[]> {
   const now = place.clock();
   const { keep_days, keep_undo_days } = retention;
   const runs = keep_days === 0 ? [] : await oldRuns(place, now - keep_days * DAY_MS, wanted);
@@ -60,7 +64,11 @@ interface OldRun {
 }
 
 /** Old runs of the store, and those that exist only as files. */
-async function oldRuns(place: StatePlace, before: number, { limit, except }: Wanted): Promise<readonly OldRun[]> {
+async function oldRuns(
+  place: StatePlace,
+  before: number,
+  { limit, except }: PruneSelection,
+): Promise<readonly OldRun[]> {
   const { state_dir, store } = place;
   const found: OldRun[] = [];
   for (let offset = 0; found.length < limit; offset += limit) {
@@ -103,7 +111,7 @@ const MAX_SIZES = 4096;
 export async function findTooMuch(
   place: StatePlace,
   { keep_megabytes }: Retention,
-  { limit, except }: Wanted,
+  { limit, except }: PruneSelection,
 ): Promise<{ readonly old: readonly Old[]; readonly bytes: number }> {
   const { state_dir, store } = place;
   const before = place.clock() - MIN_MS;

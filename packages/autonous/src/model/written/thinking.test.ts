@@ -59,7 +59,7 @@ for (const text of UNCLOSED) {
   });
 }
 
-test("text without marks is never changed but for the space around it, and none makes it throw", () => {
+test("text without marks is only trimmed, and no text makes it throw", () => {
   fc.assert(fc.property(fc.lorem({ maxCount: 30 }), (text) => withoutThinking(text).text === text.trim()));
   const piece = fc.constantFrom(
     "<think>",

@@ -225,7 +225,7 @@ const ANSWERS = [
   { title: "JSON that is said to be an example",         text: `Here is an example of a call:\n${F}json\n${JSON_A}\n${F}` },
   { title: "markup that is said to be possible",         text: `This is how you would call it:\n${F}xml\n${tag("tool_call", JSON_A)}\n${F}` },
   { title: "markup of another tool in a fence",          text: `${F}xml\n${tag("tool_call", '{"name":"get_weather","arguments":{"city":"Paris"}}')}\n${F}` },
-  { title: "JSON behind a long text",                    text: `${"The tool takes one argument and gives the file back. ".repeat(8)}\n${F}json\n${JSON_A}\n${F}` },
+  { title: "JSON behind a long text",                    text: `${"The tool takes one argument and returns the file. ".repeat(8)}\n${F}json\n${JSON_A}\n${F}` },
   { title: "a list of strings",                          text: '["read", "write"]' },
   { title: "an empty list",                              text: "[]" },
   { title: "a call in words",                            text: "I used read(path) to see it." },

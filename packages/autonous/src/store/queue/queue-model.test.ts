@@ -258,11 +258,11 @@ class Campaign {
     const isOver = OVER.has(task.state);
     const answer = await this.#store.tasks[step.do](task.task_id, "ada");
     if (step.do === "cancel") {
-      const isInHand = this.#model.headOf(task.lane) === task && this.#model.laneOf(task.lane).held !== undefined;
-      expect(answer?.outcome).toBe(isOver ? "refused" : isInHand ? "stopping" : "done");
+      const isRunning = this.#model.headOf(task.lane) === task && this.#model.laneOf(task.lane).held !== undefined;
+      expect(answer?.outcome).toBe(isOver ? "refused" : isRunning ? "stopping" : "done");
       if (isOver) return;
       task.cancel_by = "ada";
-      if (!isInHand) task.state = "cancelled";
+      if (!isRunning) task.state = "cancelled";
     } else if (step.do === "drop") {
       const can = task.state === "failed" || task.state === "dead_letter";
       expect(answer?.outcome).toBe(can ? "done" : "refused");

@@ -2,7 +2,7 @@ import type { Queries } from "../sqlite/database.ts";
 import { findTask } from "./find-task.ts";
 import type { GivenUpAnswer, TaskAnswer } from "../store.ts";
 import { auditResent } from "../record/task-audit.ts";
-import type { Asked } from "./stop-task.ts";
+import type { TaskRequest } from "./stop-task.ts";
 
 /** Progress messages are in the audit log: only answers, files and approval requests are sent again. */
 const WANTED = "sent_at is null and gave_up_at is not null and kind in ('text', 'file', 'approval')";
@@ -18,7 +18,7 @@ export async function givenUpOf(
   return await queries.all<GivenUpAnswer>(GIVEN_UP, [channel, chat]);
 }
 
-export async function resendTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
+export async function resendTask(queries: Queries, { task_id, by, now }: TaskRequest): Promise<TaskAnswer | undefined> {
   const task = await findTask(queries, task_id);
   if (task === undefined) return undefined;
   const rows = await queries.all<{ readonly kind: string }>(SEND_AGAIN, [task_id]);

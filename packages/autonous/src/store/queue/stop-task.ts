@@ -10,7 +10,7 @@ import type { Finish, Task, TaskAnswer } from "../store.ts";
 import { canMove, isOver } from "./task-states.ts";
 
 /** What people can do to a task: stop, retry or drop it. The audit log names the person. */
-export interface Asked {
+export interface TaskRequest {
   readonly task_id: string;
   readonly by: string;
   readonly now: number;
@@ -18,7 +18,7 @@ export interface Asked {
 
 const ASK_TO_STOP = "update inbox set cancel_by = ?, cancel_at = ? where task_id = ? and cancel_by is null";
 
-export async function cancelTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
+export async function cancelTask(queries: Queries, { task_id, by, now }: TaskRequest): Promise<TaskAnswer | undefined> {
   const task = await findTask(queries, task_id);
   if (task === undefined) return undefined;
   if (isOver(task.state)) return refused(task, `it has already ended: ${stateClause(task)}`);
@@ -80,7 +80,7 @@ const FORGOTTEN = "select forgotten_at from inbox where task_id = ?";
 const REQUEUE = `update inbox set state = 'queued', attempts = 0, crashes = 0, retries = retries + 1, error = null, cancel_by = null, cancel_at = null, run_at = ?, started_at = null, finished_at = null
   where task_id = ?`;
 
-export async function retryTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
+export async function retryTask(queries: Queries, { task_id, by, now }: TaskRequest): Promise<TaskAnswer | undefined> {
   const task = await findTask(queries, task_id);
   if (task === undefined) return undefined;
   if (task.state === "done") return refused(task, "it completed");
@@ -99,7 +99,7 @@ export async function retryTask(queries: Queries, { task_id, by, now }: Asked): 
 
 const DROP = "update inbox set state = 'cancelled', cancel_by = ?, cancel_at = ? where task_id = ?";
 
-export async function dropTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
+export async function dropTask(queries: Queries, { task_id, by, now }: TaskRequest): Promise<TaskAnswer | undefined> {
   const task = await findTask(queries, task_id);
   if (task === undefined) return undefined;
   if (!isOver(task.state)) return refused(task, `it has not ended: ${stateClause(task)}; cancel it instead`);

@@ -99,7 +99,7 @@ class SqliteDatabase implements Database {
 
   async shrink(): Promise<void> {
     const doing = "release free space";
-    await this.transaction(doing, async (queries) => void (await queries.all(GIVE_BACK)));
+    await this.transaction(doing, async (queries) => void (await queries.all(RELEASE_PAGES)));
     await this.#writers.between(doing, (connection) => void connection.prepare(CHECKPOINT).all());
   }
 
@@ -114,7 +114,7 @@ const MAX_LOG_BYTES: number = 64 << 20;
 /**
  * 4 MiB at a time: some milliseconds. No effect on a file created without `auto_vacuum`, which reuses its free pages.
  */
-const GIVE_BACK = "pragma incremental_vacuum(1024)";
+const RELEASE_PAGES = "pragma incremental_vacuum(1024)";
 
 /** Truncates the write-ahead log; no effect while another connection reads or writes. */
 const CHECKPOINT = "pragma wal_checkpoint(truncate)";
