@@ -131,7 +131,7 @@ test.skipIf(!hasSandbox)(
  * of such space the highest mark is what the program holds on to.
  */
 const LITTLE_GARBAGE = { NODE_OPTIONS: "--max-semi-space-size=4" };
-const MOST_GROWTH_KB = 64 * 1024;
+const MAX_GROWTH_KB = 64 * 1024;
 
 // oxfmt-ignore
 const FLOODS = [
@@ -162,7 +162,7 @@ for (const { what, cmd, bytes } of FLOODS) {
     expect(answer.length).toBeLessThan(200_000);
     const left = Number(/, (\d+) bytes left out/.exec(payload?.stdout ?? "")?.[1]);
     expect(left).toBeGreaterThan(bytes - 100_000);
-    expect(grown).toBeLessThan(MOST_GROWTH_KB);
+    expect(grown).toBeLessThan(MAX_GROWTH_KB);
   });
 }
 

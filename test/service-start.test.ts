@@ -120,7 +120,7 @@ test.concurrent("SIGTERM lets the running task finish; queued tasks are done at 
   const place = scratchPlace(onTestFinished);
   const environment = { AUTONOUS_MODEL: writeScript(place, SLOW) };
   const service = await startService(place, { environment });
-  const inHand = service.ask({ text: "one" });
+  const running = service.ask({ text: "one" });
   const queued = service.ask({ text: "two" });
   await until(
     async () => (await (await service.request("/api/tasks")).text()).includes("model_round"),
@@ -130,7 +130,7 @@ test.concurrent("SIGTERM lets the running task finish; queued tasks are done at 
   for (const signal of ["SIGINT", "SIGINT", "SIGTERM"]) process.kill(worker, signal); // Ctrl-C reaches the whole group
   expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null });
   expect(isAlive(worker)).toBe(false);
-  expect((await inHand).reply?.text).toBe("at last");
+  expect((await running).reply?.text).toBe("at last");
   const { reply, events } = await queued; // let go of, not cut off: the stream came to its end
   expect(reply).toBeUndefined();
   expect(events.map(({ type }) => type)).toEqual(["task.queued"]);

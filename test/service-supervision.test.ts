@@ -34,7 +34,7 @@ function logOf({ state_dir }: Place): readonly LogLine[] {
     .map((line) => JSON.parse(line) as LogLine);
 }
 
-async function untilInHand(service: Served): Promise<void> {
+async function untilRunning(service: Served): Promise<void> {
   await until(
     async () => /model_round|tool_round/.test(await (await service.request("/api/tasks")).text()),
     "a running task",
@@ -55,7 +55,7 @@ test.concurrent("a task that is not done when the time to drain is over goes on 
   const hanging = { AUTONOUS_MODEL: writeScript(place, [{ fault: "hang" }]), AUTONOUS_DRAIN_SECONDS: "1" };
   const service = await startService(place, { environment: hanging });
   const { task_id } = await service.post({ text: "wait" });
-  await untilInHand(service);
+  await untilRunning(service);
   const worker = await workerOf(service);
   expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null });
   expect(service.stderr()).toContain("Shutting down: up to 1 s for running tasks. Repeat to force.");
@@ -74,7 +74,7 @@ test.concurrent("SIGHUP drains the worker and starts another, which reads the co
   const model = writeScript(place, [{ delay_ms: 300, reply: { final_answer: "first" } }]);
   const service = await startService(place, { environment: { AUTONOUS_MODEL: model } });
   const told = service.ask({ text: "look" });
-  await untilInHand(service);
+  await untilRunning(service);
   const worker = await workerOf(service);
   writeScript(place, [{ reply: { final_answer: "second" } }]);
   service.child.kill("SIGHUP");

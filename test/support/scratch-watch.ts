@@ -59,7 +59,7 @@ export async function scratchWatch(options: { limits?: Partial<TreeLimits>; sand
     /** Runs a command between two looks. */
     run,
     /** The same as a new process does it: nothing is known of earlier looks. */
-    runAnew: (script: string, more: Partial<WatchRequest> = {}) => run(script, more, open()),
+    runAgain: (script: string, more: Partial<WatchRequest> = {}) => run(script, more, open()),
     /** A line for everything below the root, with modes, contents and links. */
     snapshot: () => snapshot(root).split("\n"),
     undo: (id: string | undefined) => folder.runtime.undo(id ?? "undo_none"),

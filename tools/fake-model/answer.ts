@@ -141,13 +141,13 @@ async function isOver(kind: FaultKind | QuirkName, format: Format, sending: Send
 }
 
 /** A stream of more pieces would take longer than it tells. */
-const MOST_PIECES = 5000;
+const MAX_PIECES = 5000;
 
 /** Whole characters, so that each piece is well-formed text. */
 function piecesOf(given: number): (text: string) => readonly string[] {
   return (text) => {
     const characters = Array.from(text);
-    const size = Math.max(given, Math.ceil(characters.length / MOST_PIECES));
+    const size = Math.max(given, Math.ceil(characters.length / MAX_PIECES));
     const pieces: string[] = [];
     for (let at = 0; at < characters.length; at += size) pieces.push(characters.slice(at, at + size).join(""));
     return pieces;

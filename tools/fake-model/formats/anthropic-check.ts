@@ -179,7 +179,7 @@ function turnsOf(messages: readonly Json[]): { role: string; first: number; bloc
   return turns;
 }
 
-/** Each `tool_use` has its `tool_result` at the start of the next turn, and there are no other results. */
+/** Each `tool_use` has its `tool_result` at the start of the next turn; other results are rejected. */
 function* pairProblems(messages: readonly Json[]): Generator<Problem> {
   const seen = new Set<string>();
   let open: readonly string[] = [];

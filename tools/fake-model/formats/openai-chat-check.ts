@@ -113,7 +113,7 @@ function* callProblems(calls: unknown, i: number, most: number): Generator<Probl
   }
 }
 
-/** Each call has its result directly after its message, and there are no other results. */
+/** Each call has its result directly after its message; other results are rejected. */
 function* pairProblems(messages: readonly Json[]): Generator<Problem> {
   let open = new Set<string>();
   let answered = new Set<string>();

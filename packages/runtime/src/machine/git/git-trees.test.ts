@@ -21,7 +21,7 @@ async function scratchTree(limits: Partial<TreeLimits> = {}) {
     ...folder,
     sh: (script: string): void => folder.sh(`set -e; ${script}`),
     write,
-    run: (script: string) => folder.runAnew(`set -e; ${script}`, { confirmed: true }),
+    run: (script: string) => folder.runAgain(`set -e; ${script}`, { confirmed: true }),
     makeFiles(): void {
       for (let each = 0; each < FILES; each++) {
         write(`src/part${each % 10}/file${each}.ts`, `// ${each}\n${`line of ${each}\n`.repeat(60 + (each % 150))}`);

@@ -35,10 +35,10 @@ const HELD = { store_files: 1 };
 
 type Scratch = Awaited<ReturnType<typeof scratchWatch>>;
 
-async function tryAll({ runAnew, snapshot, undo }: Scratch, workFolder: string): Promise<void> {
+async function tryAll({ runAgain, snapshot, undo }: Scratch, workFolder: string): Promise<void> {
   const before = snapshot();
   for (const { what, cmd } of COMMANDS) {
-    const { files, undo_id } = await runAnew(`cd ${workFolder}; ${cmd}`, { confirmed: true });
+    const { files, undo_id } = await runAgain(`cd ${workFolder}; ${cmd}`, { confirmed: true });
 
     const lost = files.filter(({ undoable }) => !undoable);
     expect(lost, what).toEqual([]);
@@ -76,7 +76,7 @@ test("files are restored even if the objects of alternates are lost", async () =
   folder.sh(`${MAKE}\nmake main; git clone -q -s main work`);
   const before = folder.snapshot();
 
-  const { undo_id } = await folder.runAnew("rm -rf main work/src", { confirmed: true });
+  const { undo_id } = await folder.runAgain("rm -rf main work/src", { confirmed: true });
 
   expect((await folder.undo(undo_id)).ok).toBe(true);
   expect(folder.snapshot()).toEqual(before);
