@@ -1,4 +1,4 @@
-import { buildTree, pause } from "@autonous/runtime/internal";
+import { buildTree } from "@autonous/runtime/internal";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { cutTo } from "../../channels/words/width.ts";
 import { UsageError } from "../command.ts";
