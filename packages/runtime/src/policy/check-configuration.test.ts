@@ -61,7 +61,7 @@ const WRONG = [
   { title: "a quota without a window",     given: { quotas: [{ per: "chat", calls: 1 }] },                        says: [/^quotas\.0\.window_seconds/] },
   { title: "a quota of nothing",           given: { quotas: [{ per: "user", window_seconds: 60, tokens: 0 }] },   says: [/^quotas\.0\.tokens/] },
   { title: "the quotas of an older file",  given: { quotas: { calls_per_run: 1 } },                               says: [/^quotas: /] },
-  { title: "a digest that is none",        given: { approve: ["abc"] },                                           says: [/^approve\.0: has to be a digest/] },
+  { title: "a digest that is none",        given: { approve: ["abc"] },                                           says: [/^approve\.0: must be a digest/] },
   { title: "an order that is none",        given: { reverse_thinking: "never" },                                  says: [/^reverse_thinking/] },
   { title: "no object",                    given: 5,                                                              says: [/./] },
 ] as const;
