@@ -192,7 +192,7 @@ for (const { where, sandbox, profile } of MODES) {
     });
   });
 
-  tryIt(title("a program that is killed in mid-command leaves no stand-in for what is hidden"), async () => {
+  tryIt(title("a program that is killed in mid-command leaves no placeholder for a hidden path"), async () => {
     const { path, make } = await scratchFolder();
     await make({ "root/a.txt": "a", "root/.git/HEAD": "", "root/deep/server.pem": "key" });
     const cwd = join(path, "root");

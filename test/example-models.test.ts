@@ -37,7 +37,7 @@ test("help texts and settings name no other model", () => {
   expect(otherModels(JSON.stringify([COMMANDS, SETTINGS]))).toEqual([]);
 });
 
-test("a model of before is found wherever it is named", () => {
+test("an outdated model name is found everywhere", () => {
   const before = [
     "claude-sonnet-4-5",
     "claude-3-5-sonnet-latest",

@@ -38,13 +38,13 @@ function toldIn({ requests }: FakeModel): string {
   return JSON.stringify(requests.at(-1)?.body);
 }
 
-interface Shown {
+interface ExampleRow {
   readonly env?: (model: FakeModel) => Record<string, string>;
   readonly prints: readonly unknown[];
 }
 
 // oxfmt-ignore
-const EXAMPLES: Readonly<Record<string, Shown>> = {
+const EXAMPLES: Readonly<Record<string, ExampleRow>> = {
   "governed-runtime.ts": { prints: ["true app.ts:1:listen(80); // TODO: read it", "false PathTraversalBlocked", "1 tool_call.started", "2 tool_call.completed", "3 tool_call.failed"] },
   "own-tool.ts":         { prints: ["staging release 7 is on staging", expect.stringMatching(/^prod CheckpointDenied: .*prod is frozen/), expect.stringMatching(/^moon InvalidArguments: /)] },
   "own-module.ts":       { prints: ["release 7 is on staging", expect.stringMatching(/^CheckpointDenied: .*prod is frozen/), expect.stringMatching(/^Hint: /)] },

@@ -56,7 +56,7 @@ async function die(prepared: Prepared, death: Death): Promise<void> {
   expect({ ...(await program.ended), said: program.stderr() }).toEqual({ code: null, signal: "SIGKILL", said: "" });
 }
 
-interface Found {
+interface TaskRemains {
   readonly state: string;
   readonly reply: string | null;
   readonly replies: number;
@@ -68,7 +68,7 @@ interface Found {
 }
 
 /** Lets a worker that does not die do the rest, and looks at everything that is left. */
-async function finish(prepared: Prepared): Promise<Found> {
+async function finish(prepared: Prepared): Promise<TaskRemains> {
   const { state_dir, database, task_id, run_id, traces } = prepared;
   const store = await openStore({ file: database, clock: Date.now });
   try {
@@ -117,7 +117,7 @@ function linesOf(folder: string, name: string): string[] {
   }
 }
 
-function checkAnswer({ state, reply, replies, events, asked }: Found): void {
+function checkAnswer({ state, reply, replies, events, asked }: TaskRemains): void {
   expect({ state, reply, replies }).toEqual({ state: "done", reply: "all done", replies: 1 });
   const count = (type: string): number => events.filter((event) => event.type === type).length;
   for (const type of ["agent.completed", "task.completed", "reply.sent"])
@@ -157,7 +157,7 @@ interface Call {
 }
 
 /** Every call ended once. What is not idempotent ran once at most, and where that is not known the model was told. */
-function checkCalls({ events, asked, once, again }: Found): void {
+function checkCalls({ events, asked, once, again }: TaskRemains): void {
   const calls = callsOf(events);
   expect(calls.map(({ tool }) => tool)).toEqual(["ls", "note_once", "note_again", "note_once"]);
   for (const { tool, line = "", starts, end } of calls) {

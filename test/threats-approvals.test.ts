@@ -18,7 +18,7 @@ import { OWN_CONFIG, workspace } from "./support/workspace.ts";
 const YES: ApprovalAnswer = { answer: "grant", by: "ann", via: "terminal" };
 const ASK_ALL: NonNullable<RuntimeOptions["config"]> = { rules: [{ effect: "confirm", tool: "*" }] };
 
-interface Asked {
+interface ApprovalStage {
   readonly path: string;
   readonly root: string;
   /** The first call is asked about; what `meanwhile` does happens before the yes. */
@@ -31,7 +31,7 @@ async function asked(
   files: Readonly<Record<string, string>>,
   meanwhile: (root: string, asked: ApprovalRequest) => void,
   more: Partial<RuntimeOptions> = {},
-): Promise<Asked> {
+): Promise<ApprovalStage> {
   const { path, make } = await scratchFolder();
   await make({ "root/": "", ...files });
   const root = join(path, "root");

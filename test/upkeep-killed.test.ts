@@ -29,7 +29,7 @@ function startInPlace(place: Place, words: readonly string[]): Running {
   return start([...words, "--state-dir", place.state_dir], { cwd: place.root, env: environmentOf(place) });
 }
 
-/** Starts it and kills it after so long. */
+/** Starts it and kills it after the given time. */
 async function killedAfter(place: Place, ms: number, ...words: readonly string[]): Promise<void> {
   const { child, ended } = startInPlace(place, words);
   const timer = setTimeout(() => child.kill("SIGKILL"), ms);

@@ -1,11 +1,11 @@
 import type { ApprovalRequest } from "@autonous/runtime";
 
-interface Given extends Partial<ApprovalRequest> {
+interface RequestFields extends Partial<ApprovalRequest> {
   readonly now: number;
 }
 
 /** A request as the gate makes it, good for an hour. */
-export function makeRequest({ now, ...given }: Given): ApprovalRequest {
+export function makeRequest({ now, ...given }: RequestFields): ApprovalRequest {
   return {
     approval_id: "apr_1",
     tool_call_id: "call_1",

@@ -4,7 +4,7 @@ import { createProvider } from "../../packages/autonous/src/model/choose.ts";
 import type { ModelSettings } from "../../packages/autonous/src/model/vendors/model-settings.ts";
 import type { Message, ModelReply, ModelTool } from "../../packages/autonous/src/model/provider.ts";
 import { startModelServer, stream } from "./model-server.ts";
-import type { Answer, Asked } from "./model-server.ts";
+import type { Answer, ReceivedRequest } from "./model-server.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -47,7 +47,7 @@ export interface Rounds {
 }
 
 interface Played {
-  readonly asked: readonly Asked[];
+  readonly asked: readonly ReceivedRequest[];
   readonly replies: readonly ModelReply[];
   readonly messages: readonly Message[];
 }
@@ -89,6 +89,6 @@ export function result(tool_call_id: string, text = "ok"): Message {
   return { role: "tool", tool_call_id, name: "read", text, result: { ok: true } as ToolCallResult };
 }
 
-export function sentMessages(asked: Asked | undefined): readonly Json[] {
+export function sentMessages(asked: ReceivedRequest | undefined): readonly Json[] {
   return (asked?.body["messages"] ?? []) as readonly Json[];
 }

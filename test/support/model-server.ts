@@ -4,24 +4,24 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Record<string, unknown>;
 }
 
 /** Answers one request. The last of a list answers all that follow. */
-export type Answer = (response: ServerResponse, asked: Asked) => void;
+export type Answer = (response: ServerResponse, asked: ReceivedRequest) => void;
 
 export interface ModelServer {
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly asked: readonly ReceivedRequest[];
   /** Settles when this many requests have come. */
   heard(count: number): Promise<void>;
 }
 
 export async function startModelServer(answers: readonly Answer[]): Promise<ModelServer> {
-  const asked: Asked[] = [];
+  const asked: ReceivedRequest[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((request, response) => {
     let text = "";

@@ -107,8 +107,8 @@ export interface Served extends Program {
   /** Sends a task and gives its ids at once. */
   post(body: object): Promise<{ task_id: string; run_id: string; duplicate: boolean }>;
   /** Sends a task and gives all that came back. */
-  ask(body: object): Promise<Told>;
-  follow(task_id: string, after?: number): Promise<Told>;
+  ask(body: object): Promise<StreamedTask>;
+  follow(task_id: string, after?: number): Promise<StreamedTask>;
   /** Asks it to stop, and waits until it has. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
@@ -117,7 +117,7 @@ interface Request extends RequestInit {
   readonly headers?: Record<string, string>;
 }
 
-export interface Told {
+export interface StreamedTask {
   readonly events: readonly RuntimeEvent[];
   /** The ids of the events as they stood in the stream. */
   readonly ids: readonly number[];
@@ -162,19 +162,19 @@ export async function startService(place: Place, options: ProgramOptions = {}): 
 }
 
 /** Reads server-sent events to the end. */
-export async function readStream(response: Response): Promise<Told> {
+export async function readStream(response: Response): Promise<StreamedTask> {
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("text/event-stream");
   return parseStream(await response.text());
 }
 
-export function parseStream(text: string): Told {
+export function parseStream(text: string): StreamedTask {
   const events: RuntimeEvent[] = [];
   const ids: number[] = [];
-  let reply: Told["reply"];
+  let reply: StreamedTask["reply"];
   for (const block of text.split("\n\n").filter((each) => each !== "")) {
     const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s, 2)));
-    if (fields["event"] === "reply") reply = JSON.parse(fields["data"] ?? "") as Told["reply"];
+    if (fields["event"] === "reply") reply = JSON.parse(fields["data"] ?? "") as StreamedTask["reply"];
     else {
       events.push(JSON.parse(fields["data"] ?? "") as RuntimeEvent);
       ids.push(Number(fields["id"]));

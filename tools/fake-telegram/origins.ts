@@ -44,17 +44,17 @@ export function forwardOnWire({ sender, chat, message_id, date }: Source, as: Fo
 
 /** Accounts that Telegram names where the sender is a group or a channel. Their ids are fixed. */
 // oxfmt-ignore
-const STAND_INS = {
+const PLACEHOLDERS = {
   group:     { id: 1_087_968_824, is_bot: true,  first_name: "Group",    username: "GroupAnonymousBot" },
   channel:   { id: 136_817_688,   is_bot: true,  first_name: "Channel",  username: "Channel_Bot" },
   automatic: { id: 777_000,       is_bot: false, first_name: "Telegram" },
 } as const;
 
 /** Who seems to have written it, and in whose name it was. */
-export function standInOf(as: keyof typeof STAND_INS, place: object): object {
+export function placeholderOf(as: keyof typeof PLACEHOLDERS, place: object): object {
   const named = { id: -1_000_000_000_777, type: "channel", title: "A channel" };
   return {
-    from: STAND_INS[as],
+    from: PLACEHOLDERS[as],
     sender_chat: as === "group" ? place : as === "channel" ? named : { ...place, type: "channel" },
   };
 }

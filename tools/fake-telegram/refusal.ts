@@ -1,4 +1,4 @@
-/** What comes with a refusal, for the bot to act upon. */
+/** What comes with a refusal, for the bot to act on. */
 interface RefusalParameters {
   readonly retry_after?: number;
   readonly migrate_to_chat_id?: number;

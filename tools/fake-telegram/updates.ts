@@ -5,7 +5,7 @@ export interface Update {
   readonly [kind: string]: unknown;
 }
 
-interface Asked {
+interface UpdatesRequest {
   readonly offset: number;
   readonly limit: number;
   readonly timeout_s: number;
@@ -73,7 +73,7 @@ export class Updates {
   }
 
   /** Waits for updates until the timeout. A second poll ends the first. */
-  async take({ offset, limit, timeout_s, allowed, signal }: Asked): Promise<readonly Update[]> {
+  async take({ offset, limit, timeout_s, allowed, signal }: UpdatesRequest): Promise<readonly Update[]> {
     this.endPoll(CONFLICT);
     if (allowed !== undefined) this.#allowed = allowed;
     this.#confirm(offset);

@@ -16,7 +16,7 @@ export { openApprovals } from "./late/lazy-approvals.ts";
 export { adoptOldState, findOldState, migrateState, migrationText, orphanedStates } from "./start/migrate-state.ts";
 export type { Migration } from "./start/migrate-state.ts";
 export { checkState, isUnusedState, locateState, openState, splitRootsOf } from "./start/state-place.ts";
-export type { StateCheck, StateWish } from "./start/state-place.ts";
+export type { StateCheck, StateOptions } from "./start/state-place.ts";
 export { ruleFor } from "./policy/grant-rule.ts";
 export type { CheckVerdict, DecisionSettings, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
 export { mergeTrusted, narrowBy } from "./policy/layers.ts";

@@ -12,7 +12,7 @@ import { settle } from "./settle.ts";
 import type { Stage } from "./stage.ts";
 import { addUp, Tally } from "./tally.ts";
 import type { Figures } from "./tally.ts";
-import { createWishes } from "./wishes.ts";
+import { createTaskPlan } from "./task-plan.ts";
 import { makeWorld } from "./world.ts";
 
 export type Part = "random" | "boundaries";
@@ -116,10 +116,10 @@ async function live(job: Job, { program }: CampaignOptions): Promise<Lived> {
   const settings = { ...SETTINGS, ...phones?.settings, AUTONOUS_MODEL: model?.setting ?? "direct" };
   const world = makeWorld({ program, settings });
   const serving = new Serving(world);
-  const wishes = createWishes(world, model === undefined);
-  model?.serve(world, wishes);
+  const plan = createTaskPlan(world, model === undefined);
+  model?.serve(world, plan);
   const tally = new Tally();
-  const stage: Stage = { world, serving, wishes, model, phones, random: createRandom(job.seed), tally };
+  const stage: Stage = { world, serving, plan, model, phones, random: createRandom(job.seed), tally };
   let figures: Figures | undefined;
   let problems: readonly string[];
   try {
@@ -139,7 +139,7 @@ async function live(job: Job, { program }: CampaignOptions): Promise<Lived> {
   }
   writeFileSync(
     join(world.path, "campaign.json"),
-    JSON.stringify({ job, problems, tally, wishes: wishes.all, arrived: phones?.arrived }, null, 2),
+    JSON.stringify({ job, problems, tally, plan: plan.all, arrived: phones?.arrived }, null, 2),
   );
   const again = `npm run campaign:kill -- --part ${job.part} --seed ${job.seed}${job.part === "random" ? ` --cycles ${job.cycles}` : ""}`;
   const failure = { part: job.part, seed: job.seed, cycle: tally.cycles, problems, folder: world.path, again };

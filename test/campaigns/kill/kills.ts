@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { answer, pendingApprovals, sendWishes } from "./people.ts";
+import { answer, pendingApprovals, submitTasks } from "./people.ts";
 import type { Stage } from "./stage.ts";
 import { Broken, comes } from "./stage.ts";
 import { kill, strike, untilWorkGoesOn } from "./strike.ts";
@@ -50,10 +50,10 @@ async function startAgain(stage: Stage, struck: Strike): Promise<void> {
 }
 
 async function killAfterIngest(stage: Stage): Promise<void> {
-  const { wishes, random } = stage;
-  const wish = wishes.add("notes", `c${random.below(8)}`);
-  await sendWishes(stage);
-  if (wish.task_id === undefined) throw new Broken("A service that was not killed did not accept a task");
+  const { plan, random } = stage;
+  const planned = plan.add("notes", `c${random.below(8)}`);
+  await submitTasks(stage);
+  if (planned.task_id === undefined) throw new Broken("A service that was not killed did not accept a task");
   await killAndStart(stage, ["worker", "supervisor"]);
 }
 

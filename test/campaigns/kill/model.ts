@@ -5,14 +5,14 @@ import { startFakeModel } from "../../../tools/fake-model/server.ts";
 import { callsOf, kindOf } from "./kinds.ts";
 import { look } from "./record.ts";
 import type { PlacedEvent } from "./record.ts";
-import type { Wish, Wishes } from "./wishes.ts";
+import type { PlannedTask, TaskPlan } from "./task-plan.ts";
 import type { World } from "./world.ts";
 
 export interface Model extends AsyncDisposable {
   /** As `AUTONOUS_MODEL` has it. */
   readonly setting: string;
   /** Which tasks it answers to, where their record is. Before the first task. */
-  serve(world: World, wishes: Wishes): void;
+  serve(world: World, plan: TaskPlan): void;
   /** How often it was asked: `task/round`. */
   readonly asked: ReadonlyMap<string, number>;
   /** Questions about a round whose answer was on record already. */
@@ -26,38 +26,38 @@ const THINKING_MS = 15;
 export async function startModel(): Promise<Model> {
   const asked = new Map<string, number>();
   const askedInVain: string[] = [];
-  let served: { readonly world: World; readonly wishes: Wishes } | undefined;
+  let served: { readonly world: World; readonly plan: TaskPlan } | undefined;
   async function respond(conversation: Conversation): Promise<Round | undefined> {
-    const wish = wishOf(conversation, served?.wishes);
-    if (served === undefined || wish === undefined) throw new Error("A request for an unknown task");
+    const planned = plannedOf(conversation, served?.plan);
+    if (served === undefined || planned === undefined) throw new Error("A request for an unknown task");
     const round = roundOf(conversation);
-    const key = `${wish.task}/${round}`;
+    const key = `${planned.task}/${round}`;
     const again = (asked.get(key) ?? 0) + 1;
     asked.set(key, again);
-    if (!isOpen(served.world, wish)) askedInVain.push(`${key}, for the ${again}. time`);
+    if (!isOpen(served.world, planned)) askedInVain.push(`${key}, for the ${again}. time`);
     await pause(THINKING_MS);
-    const { rounds, fate } = kindOf(wish.kind);
-    if (round <= rounds.length) return { calls: [...callsOf(wish, round, again)] };
-    if (fate === "retry" && wish.retries === 0) return undefined;
-    return { text: answerOf(wish) };
+    const { rounds, fate } = kindOf(planned.kind);
+    if (round <= rounds.length) return { calls: [...callsOf(planned, round, again)] };
+    if (fate === "retry" && planned.retries === 0) return undefined;
+    return { text: answerOf(planned) };
   }
   const server = await startFakeModel({ script: respond, keep_requests: 0 });
   return {
     setting: `compatible:fake@${server.url}/compatible/v1`,
-    serve: (world, wishes) => void (served = { world, wishes }),
+    serve: (world, plan) => void (served = { world, plan }),
     asked,
     askedInVain,
     [Symbol.asyncDispose]: () => server.close(),
   };
 }
 
-export function answerOf({ task }: Wish): string {
+export function answerOf({ task }: PlannedTask): string {
   return `That was ${task}.`;
 }
 
-function wishOf({ messages }: Conversation, wishes: Wishes | undefined): Wish | undefined {
+function plannedOf({ messages }: Conversation, plan: TaskPlan | undefined): PlannedTask | undefined {
   const said = messages.findLast(({ role }) => role === "user")?.text ?? "";
-  return wishes?.byTask(/\bw\d+\b/.exec(said)?.[0] ?? "");
+  return plan?.byTask(/\bw\d+\b/.exec(said)?.[0] ?? "");
 }
 
 /** From 1. */
@@ -67,7 +67,7 @@ function roundOf({ messages }: Conversation): number {
 }
 
 /** Whether the record has a turn of the task that is still to be answered. */
-function isOpen(world: World, { task_id }: Wish): boolean {
+function isOpen(world: World, { task_id }: PlannedTask): boolean {
   if (task_id === undefined) return true; // taken in so recently that the campaign has not been told yet
   const events = look(world, (record) => record.events(task_id), [] as readonly PlacedEvent[]);
   const answered = new Set(

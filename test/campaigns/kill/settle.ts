@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { answer, pendingApprovals, retriable, sendWishes, tell } from "./people.ts";
+import { answer, pendingApprovals, retriable, submitTasks, tell } from "./people.ts";
 import { look } from "./record.ts";
 import type { OpenRecord } from "./record.ts";
 import type { Stage } from "./stage.ts";
@@ -20,16 +20,16 @@ export async function settle(stage: Stage): Promise<void> {
     seen = now;
     if (Date.now() - since > STUCK_MS) throw new Broken(`Nothing happened for ${STUCK_MS} ms: ${openOnes(stage)}`);
     await pause(LOOK_MS);
-    await sendWishes(stage);
+    await submitTasks(stage);
     for (const approval of pendingApprovals(stage))
       await answer(stage, approval, stage.random.percent(50) ? "http" : "button");
-    for (const wish of retriable(stage)) await tell(stage, "retry", wish);
+    for (const planned of retriable(stage)) await tell(stage, "retry", planned);
   }
   await serving.end("SIGTERM");
 }
 
 async function isSettled(stage: Stage): Promise<boolean> {
-  if (stage.wishes.waiting().length > 0 || retriable(stage).length > 0 || pendingApprovals(stage).length > 0)
+  if (stage.plan.waiting().length > 0 || retriable(stage).length > 0 || pendingApprovals(stage).length > 0)
     return false;
   return await comes(() => look(stage.world, isQuiet, false), 500);
 }
@@ -41,9 +41,9 @@ function isQuiet(record: OpenRecord): boolean {
   );
 }
 
-function openOnes({ world, wishes }: Stage): string {
+function openOnes({ world, plan }: Stage): string {
   const open = look(world, (record) => record.tasks(), []).filter(({ finished_at }) => finished_at === null);
   return open
-    .map(({ task_id, state, lane }) => `${wishes.byId(task_id)?.task ?? task_id} of ${lane} is ${state}`)
+    .map(({ task_id, state, lane }) => `${plan.byId(task_id)?.task ?? task_id} of ${lane} is ${state}`)
     .join("; ");
 }

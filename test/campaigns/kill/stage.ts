@@ -4,14 +4,14 @@ import type { Phones } from "./phones.ts";
 import type { Random } from "./random.ts";
 import type { Serving } from "./serving.ts";
 import type { Tally } from "./tally.ts";
-import type { Wishes } from "./wishes.ts";
+import type { TaskPlan } from "./task-plan.ts";
 import type { World } from "./world.ts";
 
 /** Everything that a part of the campaign acts on. */
 export interface Stage {
   readonly world: World;
   readonly serving: Serving;
-  readonly wishes: Wishes;
+  readonly plan: TaskPlan;
   /** Undefined: the tasks are commands, and no model is asked. */
   readonly model: Model | undefined;
   /** Undefined: everybody writes by HTTP. */

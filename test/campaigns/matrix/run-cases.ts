@@ -8,7 +8,7 @@ import { greyPng } from "../../../tools/fake-telegram/server.ts";
 import { CASES, SECRET } from "./cases.ts";
 import type { Case } from "./cases.ts";
 import { writeFiles } from "./stage.ts";
-import type { Asked, MatrixWorld } from "./stage.ts";
+import type { CaseRun, MatrixWorld } from "./stage.ts";
 
 export interface MatrixRow {
   readonly tool: string;
@@ -18,7 +18,7 @@ export interface MatrixRow {
 
 type Payload = RuntimeEvent["payload"];
 
-function payloadOf({ events }: Asked, type: RuntimeEvent["type"]): Payload {
+function payloadOf({ events }: CaseRun, type: RuntimeEvent["type"]): Payload {
   return events.find((event) => event.type === type)?.payload ?? {};
 }
 
@@ -52,7 +52,7 @@ async function runCase(row: Case, name: string, world: MatrixWorld): Promise<voi
   }
 }
 
-function checkPayloads({ tool, code, calls = 1, completed = {} }: Case, asked: Asked): void {
+function checkPayloads({ tool, code, calls = 1, completed = {} }: Case, asked: CaseRun): void {
   if (calls > 0 && code === undefined) {
     const payload = payloadOf(asked, "tool_call.completed");
     const { latency_ms, exit_code, truncated_lines, truncated_bytes } = payload;
@@ -66,7 +66,7 @@ function checkPayloads({ tool, code, calls = 1, completed = {} }: Case, asked: A
   assert.equal(typeof payload["redacted"], "boolean");
 }
 
-function lastCall({ events }: Asked): Pick<RuntimeEvent, "type" | "payload"> {
+function lastCall({ events }: CaseRun): Pick<RuntimeEvent, "type" | "payload"> {
   const last = events.findLast(({ type }) => type === "tool_call.completed" || type === "tool_call.failed");
   return last ?? assert.fail("no call on record");
 }
@@ -144,7 +144,7 @@ const STORIES: readonly MatrixRow[] = [
       writeFiles(root, { "undone.txt": "old" });
       const content = (): string => readFileSync(join(root, "undone.txt"), "utf8");
       const written = await ask('/write {"path":"undone.txt","content":"new"}');
-      const undoOf = (asked: Asked): string =>
+      const undoOf = (asked: CaseRun): string =>
         /"undo_id":"([^"]+)"/.exec(JSON.stringify(lastCall(asked).payload))?.[1] ?? "";
       assert.equal(content(), "new");
       const undone = await ask(undoCall(undoOf(written)), { chat: written.chat });
@@ -185,7 +185,7 @@ const STORIES: readonly MatrixRow[] = [
     tool: "update_memory",
     title: "what is kept is found, changed and deleted by later messages",
     async run({ ask }) {
-      const remember = (args: object): Promise<Asked> => ask(`/update_memory ${JSON.stringify(args)}`);
+      const remember = (args: object): Promise<CaseRun> => ask(`/update_memory ${JSON.stringify(args)}`);
       const kept = await remember({ action: "create", title: "Harbour", knowledge_to_store: "The quay is closed" });
       const id = /mem_\w+/.exec(kept.answer)?.[0] ?? "";
       assert.notEqual(id, "");

@@ -20,7 +20,7 @@ export interface PersonFile {
   readonly content: string;
 }
 
-export interface Asked {
+export interface CaseRun {
   readonly chat: number;
   readonly answer: string;
   /** All that the bot said to this message. */
@@ -39,7 +39,7 @@ export interface MatrixWorld {
   /** The address of a page that the service may ask for. */
   readonly page: string;
   /** Says it in a chat, of its own where there are several, and presses the button that the question offers. */
-  ask(text: string, options?: AskOptions): Promise<Asked>;
+  ask(text: string, options?: AskOptions): Promise<CaseRun>;
 }
 
 export async function servePage({ onEnd }: Pick<Place, "onEnd">): Promise<string> {

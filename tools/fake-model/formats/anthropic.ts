@@ -12,7 +12,7 @@ import type {
   Problem,
   Refusal,
   RefusalTrouble,
-  Said,
+  SpokenMessage,
   WireRequest,
 } from "./format.ts";
 
@@ -61,7 +61,7 @@ function* problems({ headers, body }: WireRequest): Generator<Problem> {
   yield* anthropicProblems(body);
 }
 
-function saidIn({ role, content }: Json): Said[] {
+function saidIn({ role, content }: Json): SpokenMessage[] {
   if (role !== "user") return [{ role: "assistant", text: contentText(content) }];
   const blocks =
     typeof content === "string" ? [{ type: "text", text: content }] : list(content).map((each) => record(each));

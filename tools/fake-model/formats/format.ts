@@ -7,7 +7,7 @@ export type FormatName = "openai-chat" | "openai-responses" | "anthropic" | "gem
 export type Json = Readonly<Record<string, unknown>>;
 
 /** One message, in any format. */
-export interface Said {
+export interface SpokenMessage {
   readonly role: "user" | "assistant" | "tool";
   readonly text: string;
 }
@@ -17,7 +17,7 @@ export interface Conversation {
   readonly format: FormatName;
   readonly model: string;
   readonly system: string;
-  readonly messages: readonly Said[];
+  readonly messages: readonly SpokenMessage[];
   /** The names of the offered tools. */
   readonly tools: readonly string[];
   /** The schemas of their arguments, by name. */

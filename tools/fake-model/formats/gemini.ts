@@ -9,7 +9,7 @@ import type {
   Json,
   Refusal,
   RefusalTrouble,
-  Said,
+  SpokenMessage,
   WireRequest,
 } from "./format.ts";
 import { geminiRequestProblems } from "./gemini-check.ts";
@@ -100,7 +100,7 @@ function isEvents({ query }: WireRequest): boolean {
   return query.get("alt") === "sse";
 }
 
-function saidIn({ role, parts }: Json): Said[] {
+function saidIn({ role, parts }: Json): SpokenMessage[] {
   if (role === "model")
     return [{ role: "assistant", text: contentText(list(parts).filter((part) => record(part)["thought"] !== true)) }];
   return list(parts).map((each) => {

@@ -11,7 +11,7 @@ import type {
   Problem,
   Refusal,
   RefusalTrouble,
-  Said,
+  SpokenMessage,
   WireRequest,
 } from "./format.ts";
 import { chatProblems } from "./openai-chat-check.ts";
@@ -55,7 +55,7 @@ function conversation({ body }: WireRequest): Conversation {
       .join("\n"),
     messages: messages
       .filter((each) => !isSystem(each))
-      .map(({ role, content }) => ({ role: text(role) as Said["role"], text: contentText(content) })),
+      .map(({ role, content }) => ({ role: text(role) as SpokenMessage["role"], text: contentText(content) })),
     ...offered(
       list(body["tools"])
         .map((tool) => record(record(tool)["function"]))

@@ -1,14 +1,14 @@
 /** OpenAI's responses. */
 import type { Reply } from "../reply.ts";
 import { contentText, event, list, offered, record, text, withArguments } from "./format.ts";
-import type { Answering, Conversation, Format, Frame, Json, Said, WireRequest } from "./format.ts";
+import type { Answering, Conversation, Format, Frame, Json, SpokenMessage, WireRequest } from "./format.ts";
 import { openaiRefusal } from "./openai-errors.ts";
 import { ENCRYPTED, resolved, responsesProblems } from "./openai-responses-check.ts";
 
 /** What a server keeps is bounded: the oldest is forgotten first. */
 const MAX_STORED = 10_000;
 
-function said(item: Json): Said | undefined {
+function said(item: Json): SpokenMessage | undefined {
   if (item["type"] === "function_call_output") return { role: "tool", text: contentText(item["output"]) };
   if (item["type"] === "function_call") return { role: "assistant", text: "" };
   if (item["role"] === "user") return { role: "user", text: contentText(item["content"]) };
@@ -17,8 +17,8 @@ function said(item: Json): Said | undefined {
 }
 
 /** What stands side by side from one reply is one message, as in the other formats. */
-function merged(messages: readonly Said[]): Said[] {
-  const joined: Said[] = [];
+function merged(messages: readonly SpokenMessage[]): SpokenMessage[] {
+  const joined: SpokenMessage[] = [];
   for (const each of messages) {
     const last = joined.at(-1);
     if (each.role === "assistant" && last?.role === "assistant")

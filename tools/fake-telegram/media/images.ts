@@ -20,7 +20,7 @@ function readPng(content: Buffer): Picture | undefined {
   return { mime_type: "image/png", width: content.readUInt32BE(16), height: content.readUInt32BE(20) };
 }
 
-/** The frame headers are C0 to CF, but for tables (C4, CC) and a mark that is reserved (C8). */
+/** The frame headers are C0 to CF, except for tables (C4, CC) and a mark that is reserved (C8). */
 function readJpeg(content: Buffer): Picture | undefined {
   if (content.length < 12 || content.readUInt16BE(0) !== 0xffd8 || !content.includes(Buffer.from("ffd9", "hex")))
     return undefined;

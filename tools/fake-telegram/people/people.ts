@@ -1,5 +1,5 @@
 /** What people do in their app, and the updates that come of it. */
-import { standInOf } from "../origins.ts";
+import { placeholderOf } from "../origins.ts";
 import type { ForwardedAs } from "../origins.ts";
 import type { Updates } from "../updates.ts";
 import { chatOnWire, messageOnWire } from "../wire.ts";
@@ -128,7 +128,7 @@ function forward(
     ...(thread === undefined ? {} : { thread }),
     forwarded_from: source.forwarded_from ?? { chat, message_id },
     ...(as === undefined ? {} : { forwarded_as: as }),
-    ...(as === "automatic" ? { beside: standInOf(as, chatOnWire(world, enter(world, chat))) } : {}),
+    ...(as === "automatic" ? { beside: placeholderOf(as, chatOnWire(world, enter(world, chat))) } : {}),
     ...(media === undefined ? {} : { media }),
     ...(content === undefined ? {} : { content }),
   });

@@ -5,7 +5,7 @@ import type { Media, MediaContent, MediaKind } from "../media/files.ts";
 import { readPicture } from "../media/images.ts";
 import { isThing, THINGS } from "../media/things.ts";
 import type { Thing } from "../media/things.ts";
-import { standInOf } from "../origins.ts";
+import { placeholderOf } from "../origins.ts";
 import { chatOnWire, messageOnWire } from "../wire.ts";
 import { enter, findMessage, meet, post } from "../world.ts";
 import type { Chat, ChatMessage, Person, Quote, Stored, World } from "../world.ts";
@@ -135,7 +135,7 @@ function put(world: World, where: Where, words: Words, tell: Tell): ChatMessage 
   const message = post(world, place, {
     from: person.id,
     by: "person",
-    beside: { ...beside, ...(as === undefined ? {} : standInOf(as, chatOnWire(world, place))) },
+    beside: { ...beside, ...(as === undefined ? {} : placeholderOf(as, chatOnWire(world, place))) },
     ...(thread === undefined ? {} : { thread }),
     ...(date === undefined ? {} : { date }),
     ...(reply_to === undefined ? {} : { reply_to }),

@@ -2,9 +2,9 @@ import { extname } from "node:path";
 import { dropHidden } from "@autonous/runtime/internal";
 
 /** File systems allow 255 bytes; a number may be appended. */
-const MOST_BYTES = 200;
+const MAX_BYTES = 200;
 /** Longer extensions do not identify a file type. */
-const MOST_EXTENSION_BYTES = 20;
+const MAX_EXTENSION_BYTES = 20;
 
 /** Grapheme clusters: an emoji of several code points is one character. */
 const CHARACTERS = new Intl.Segmenter("und", { granularity: "grapheme" });
@@ -26,12 +26,12 @@ export function safeFileName(name: string, fallback: string): string {
 }
 
 function shortened(name: string): string {
-  if (Buffer.byteLength(name) <= MOST_BYTES) return name;
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name;
   const found = extname(name);
-  const extension = Buffer.byteLength(found) <= MOST_EXTENSION_BYTES ? found : "";
+  const extension = Buffer.byteLength(found) <= MAX_EXTENSION_BYTES ? found : "";
   let stem = "";
   for (const { segment } of CHARACTERS.segment(name.slice(0, name.length - extension.length))) {
-    if (Buffer.byteLength(stem + segment + extension) > MOST_BYTES) break;
+    if (Buffer.byteLength(stem + segment + extension) > MAX_BYTES) break;
     stem += segment;
   }
   return `${dropHidden(stem).trimEnd()}${extension}`;

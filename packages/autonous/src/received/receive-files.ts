@@ -38,9 +38,9 @@ export interface InboxFolder {
 export type ReceivedTask = { readonly text: string; readonly images: readonly MessageImage[] } | "parked" | "cancelled";
 
 /** For all images of a task: Base64 adds a third, and some providers reject requests of 20 MB. */
-const MOST_SHOWN_BYTES = 14_000_000;
+const MAX_SHOWN_BYTES = 14_000_000;
 /** Numbered names tried when the name is taken. */
-const MOST_NUMBERS = 1000;
+const MAX_NUMBERS = 1000;
 
 /**
  * Stores the files that came with a task in the workspace, each by a governed call, and lists them in its text. Steps
@@ -102,7 +102,7 @@ type ReadFile = (id: string, kept: KeptFile) => Buffer | undefined;
 /** Reads the downloaded files, not the workspace, so that a resumed task shows the same bytes. */
 function imagesOf(files: readonly ReceivedFile[], readFile: ReadFile): ReadonlyMap<string, MessageImage> {
   const images = new Map<string, MessageImage>();
-  let left = MOST_SHOWN_BYTES;
+  let left = MAX_SHOWN_BYTES;
   for (const { id, kept, path, media_type = "" } of files) {
     if (path === undefined || kept === undefined) continue;
     if (!IMAGE_TYPES.has(media_type) || kept.bytes > Math.min(MAX_IMAGE_BYTES, left)) continue;
@@ -150,7 +150,7 @@ async function place(
   const { task } = placing.lease;
   const name = safeFileName(file.name, `file-${file.id}`);
   const retry = task.retries === 0 ? "" : `_${task.retries}`;
-  for (let number = 1; number <= MOST_NUMBERS; number++) {
+  for (let number = 1; number <= MAX_NUMBERS; number++) {
     const path = posix.join(placing.inbox.folder, numberedName(name, number));
     const tool_call_id = `call_receive_${file.id}_${number}${retry}`;
     const past = record.calls.get(tool_call_id);
@@ -162,7 +162,7 @@ async function place(
     if (result.error === null) return { ...file, path, media_type: typeOf(file, placing) };
     if (result.error.code !== "AlreadyExists") return { ...file, problem: problemOf(result.error) };
   }
-  return { ...file, problem: `"${placing.inbox.folder}" already has ${MOST_NUMBERS} files with that name` };
+  return { ...file, problem: `"${placing.inbox.folder}" already has ${MAX_NUMBERS} files with that name` };
 }
 
 /**

@@ -65,7 +65,7 @@ export interface ArtifactWriter {
 /** Where a run stores output that is too long to show, and files for the requester. */
 export interface RunFolder {
   /** Writes the text to `observations/` and returns its reference and hash. */
-  putAside(name: string, text: string): { readonly storage_ref: string; readonly sha256: string };
+  storeText(name: string, text: string): { readonly storage_ref: string; readonly sha256: string };
   /** The same for text that arrives in chunks. */
   openAside(name: string): ObservationWriter;
   /** `id`: the owner of the file. A partly written file of the same owner is started over. */

@@ -207,7 +207,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
   const returns = strictOnce(declaration.returns);
   let argsSchema: JsonSchema | undefined;
   let returnSchema: JsonSchema | undefined;
-  type Given = z.output<Args>;
+  type ParsedArgs = z.output<Args>;
   return {
     name: declaration.name,
     version: declaration.version,
@@ -242,13 +242,13 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     risk: typeof risk === "function" ? null : risk,
     describe: (context) => (typeof description === "function" ? description(context) : description),
     // The gate calls these only with arguments that passed the schema above, so the types are those of the declaration.
-    riskOf: (given) => (typeof risk === "function" ? risk(given as Given) : risk),
-    touches: (given) => touches?.(given as Given) ?? [],
-    only_looks: only_looks && ((given) => only_looks(given as Given)),
-    undoes: undoes && ((given) => undoes(given as Given)),
-    runs_script: runs_script && ((given) => runs_script(given as Given)),
+    riskOf: (given) => (typeof risk === "function" ? risk(given as ParsedArgs) : risk),
+    touches: (given) => touches?.(given as ParsedArgs) ?? [],
+    only_looks: only_looks && ((given) => only_looks(given as ParsedArgs)),
+    undoes: undoes && ((given) => undoes(given as ParsedArgs)),
+    runs_script: runs_script && ((given) => runs_script(given as ParsedArgs)),
     revert: revert && ((undo, context) => revert.call(declaration, undo, context)),
-    execute: (given, context) => execute.call(declaration, given as Given, context),
+    execute: (given, context) => execute.call(declaration, given as ParsedArgs, context),
   };
 }
 

@@ -15,7 +15,7 @@ import type { CallOptions } from "./parts.ts";
 /*
  * The stages of a call. Each step takes one and returns the next, which has all of it and more:
  *
- *   Opened -> Found -> Checked -> Admitted -> Decided -> Permitted -> Approved -> Started -> Executed -> Settled
+ *   Opened -> Identified -> Checked -> Admitted -> Decided -> Permitted -> Approved -> Started -> Executed -> Settled
  *                                                            \-> Refused
  *
  * A call that stops is settled from the furthest stage that it reached.
@@ -31,14 +31,14 @@ export interface Opened {
 }
 
 /** After step 1. */
-export interface Found extends Opened {
+export interface Identified extends Opened {
   readonly tool: Tool;
   /** Argument conversions for the name or version used. */
   readonly adapters: readonly ArgsAdapter[];
 }
 
 /** After step 2. */
-export interface Checked extends Found {
+export interface Checked extends Identified {
   readonly args: Readonly<Record<string, unknown>>;
   /** The arguments as recorded (redacted). */
   readonly params: unknown;
@@ -112,7 +112,17 @@ export interface Executed extends Started {
 }
 
 /** Any stage that a call can stop at. */
-export type Stage = Opened | Found | Checked | Admitted | Decided | Permitted | Refused | Approved | Started | Executed;
+export type Stage =
+  | Opened
+  | Identified
+  | Checked
+  | Admitted
+  | Decided
+  | Permitted
+  | Refused
+  | Approved
+  | Started
+  | Executed;
 
 /** After step 10, whatever the outcome. */
 export interface Settled {

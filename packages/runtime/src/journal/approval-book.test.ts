@@ -66,12 +66,12 @@ for (const state of STATES) {
 }
 
 for (const state of STATES) {
-  const isGivenBack = state === "pending";
-  test(`the same call under another id ${isGivenBack ? "finds the request" : "needs a new request"} where one is ${state}`, () => {
+  const isReleased = state === "pending";
+  test(`the same call under another id ${isReleased ? "finds the request" : "needs a new request"} where one is ${state}`, () => {
     const again = makeRequest({ approval_id: "apr_2", now: NOW, tool_call_id: "call_2" });
     const { book, result } = openIn([inState(state)], again, { now: NOW });
-    expect(result.request.approval_id).toBe(isGivenBack ? ID : "apr_2");
-    expect(book).toHaveLength(isGivenBack ? 1 : 2);
+    expect(result.request.approval_id).toBe(isReleased ? ID : "apr_2");
+    expect(book).toHaveLength(isReleased ? 1 : 2);
     const own = openIn([inState(state)], again, { now: NOW, shared: "none" });
     expect(own.result.request.approval_id).toBe("apr_2");
   });

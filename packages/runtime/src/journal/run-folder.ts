@@ -52,7 +52,7 @@ export function makeRunFolder(path: string): void {
 /** A run's folder on disk: `events.jsonl`, `observations/`, `artifacts/`. */
 export function openRunFolder(path: string): RunFolder {
   return {
-    putAside(name, text) {
+    storeText(name, text) {
       const storage_ref = referenceTo(name);
       writeIn(path, storage_ref, text);
       return { storage_ref, sha256: hash("sha256", text, "hex") };

@@ -263,7 +263,7 @@ test("a state folder that was put back to how it was before is found", async () 
   expect((await verifyAudit(runtime.state_dir)).problems[0]?.problem).toMatch(/ends at 2, but its head is at 4/);
 });
 
-test("a state folder that is gone altogether is found, by another way of writing its path too", async () => {
+test("a missing state folder is reported, also for another spelling of its path", async () => {
   const { state } = await recordedRun();
   await rm(state, { recursive: true });
   for (const path of [state, `${state}/`, join(state, "..", basename(state))]) {

@@ -4,7 +4,7 @@ import { createCursors } from "./cursor.ts";
 
 const cursors = createCursors(() => Buffer.alloc(32, 7));
 
-test("a cursor gives back the position that it was made for", () => {
+test("a cursor returns the position that it was made for", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (position, boundTo) => {
       expect(cursors.open(cursors.seal(position, boundTo), boundTo)).toEqual(JSON.parse(JSON.stringify(position)));

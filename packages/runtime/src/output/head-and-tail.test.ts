@@ -14,7 +14,7 @@ function shorten(pieces: readonly string[], limits: { lines: number; bytes: numb
   return { text, ...(gap === undefined ? {} : { gap }) };
 }
 
-test("a text within the limits is given back as it is", () => {
+test("a text within the limits is returned unchanged", () => {
   expect(shorten(["a\n", "b", "\nc"], { lines: 10, bytes: 1000 })).toEqual({ text: "a\nb\nc" });
 });
 

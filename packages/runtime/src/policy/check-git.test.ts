@@ -27,14 +27,14 @@ const TRACKED = {
 /** Nothing of these is hidden for what it is. */
 const HARMLESS = { ...TRACKED, files: ["/work/a.txt", "/work/secrets/a.txt", "/work/src/c.ts"] };
 
-interface Given {
+interface CaseInput {
   readonly rules?: readonly PolicyRule[];
   readonly sandbox?: string;
   readonly folder?: string;
   readonly tracked?: typeof TRACKED | null;
 }
 
-function factsOf(text: string, { folder = "/work", tracked = TRACKED, sandbox = "bwrap", rules = [] }: Given) {
+function factsOf(text: string, { folder = "/work", tracked = TRACKED, sandbox = "bwrap", rules = [] }: CaseInput) {
   const resolve = (path: string): string => normalize(path).replace(/(?<=.)\/$/, "");
   const ground = { roots: WORKSPACE.roots, home: WORKSPACE.home, folder, network: false, resolve };
   const named = nameCommand(text, tracked === null ? ground : { ...ground, tracked: () => tracked });
@@ -46,7 +46,7 @@ function factsOf(text: string, { folder = "/work", tracked = TRACKED, sandbox = 
   };
 }
 
-function decided(text: string, given: Given = {}): Decision {
+function decided(text: string, given: CaseInput = {}): Decision {
   const { call, workspace, settings } = factsOf(text, given);
   return decide(call, workspace, settings);
 }

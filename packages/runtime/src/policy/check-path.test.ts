@@ -178,7 +178,7 @@ test("a name is hidden exactly when its path is sensitive", () => {
   );
 });
 
-test("what lies below a closed place is closed, but for the few open names of /dev", () => {
+test("everything below a closed place is closed, except for the few open names of /dev", () => {
   fc.assert(
     fc.property(oddFolder, oddName, (folder, name) => {
       fc.pre(foldPath(folder) !== "/dev" && judgePlace(folder, everywhere) !== undefined);

@@ -4,14 +4,14 @@ import type { PolicyRule } from "../protocol/configuration.ts";
 import { closedPaths } from "./closed-paths.ts";
 import type { DecisionSettings } from "./facts.ts";
 
-interface Given {
+interface CaseInput {
   readonly rules?: readonly PolicyRule[];
   readonly project?: readonly PolicyRule[];
   readonly command?: string;
   readonly confirmed?: boolean;
 }
 
-function closedFor({ rules = [], project, command = "./x.sh", confirmed = false }: Given) {
+function closedFor({ rules = [], project, command = "./x.sh", confirmed = false }: CaseInput) {
   const configuration = (list: readonly PolicyRule[]) => ({ rules: [...list], quotas: [] });
   const settings = {
     profile: "guarded",
@@ -24,7 +24,7 @@ function closedFor({ rules = [], project, command = "./x.sh", confirmed = false 
 const DENY: PolicyRule = { effect: "deny", path: "secrets/**" };
 
 // oxfmt-ignore
-const CLOSED: readonly (readonly [title: string, given: Given, real: string, closed: string | undefined])[] = [
+const CLOSED: readonly (readonly [title: string, given: CaseInput, real: string, closed: string | undefined])[] = [
   ["a denied folder",                 { rules: [DENY] },                                                        "/work/secrets",       "hide"],
   ["what is in it",                   { rules: [DENY] },                                                        "/work/secrets/a/b",   "hide"],
   ["another spelling",                { rules: [DENY] },                                                        "/work/Secrets/a",     "hide"],
@@ -51,7 +51,7 @@ test.each(CLOSED)("rules close %s", (_title, given, real, closed) => {
 });
 
 // oxfmt-ignore
-const OPEN: readonly (readonly [title: string, given: Given])[] = [
+const OPEN: readonly (readonly [title: string, given: CaseInput])[] = [
   ["no rules",                                  {}],
   ["rules that allow",                          { rules: [{ effect: "allow", path: "a/**" }] }],
   ["rules for other tools",                     { rules: [{ ...DENY, tool: "read" }] }],
@@ -82,7 +82,7 @@ test("a closed folder in which a rule opens something is looked through", () => 
 });
 
 test("which folders have to be looked through is known", () => {
-  const below = (given: Given, folder: string): boolean | undefined => closedFor(given)?.mayCloseBelow(folder);
+  const below = (given: CaseInput, folder: string): boolean | undefined => closedFor(given)?.mayCloseBelow(folder);
   const rules: PolicyRule[] = [
     { effect: "deny", path: "a/b/**" },
     { effect: "allow", path: "c/**" },

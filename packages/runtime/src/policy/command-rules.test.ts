@@ -30,7 +30,7 @@ function bash(text: string, { network = false, folder = "/work" } = {}): CallFac
   return { ...callOf({ tool: "bash", risk: "medium" }), commands: [nameCommand(text, ground)] };
 }
 
-interface Given {
+interface CaseInput {
   readonly rules?: readonly PolicyRule[];
   readonly project?: readonly PolicyRule[];
   readonly sandbox?: string;
@@ -38,7 +38,7 @@ interface Given {
   readonly folder?: string;
 }
 
-function decided(text: string | CallFacts, given: Given): Decision {
+function decided(text: string | CallFacts, given: CaseInput): Decision {
   const { rules = [], project, sandbox = "bwrap", profile = "guarded", folder = "/work" } = given;
   const configuration = (list: readonly PolicyRule[]) => ({ rules: [...list], quotas: [] });
   return decide(
@@ -100,7 +100,7 @@ describe("a rule that denies a path binds commands that name it", () => {
 });
 
 // oxfmt-ignore
-const RULES: readonly (readonly [title: string, command: string, given: Given, effect: string, rule: string])[] = [
+const RULES: readonly (readonly [title: string, command: string, given: CaseInput, effect: string, rule: string])[] = [
   ["a rule that asks",                  "cat docs/a",           { rules: [{ effect: "confirm", path: "docs/**" }] },                              "REQUIRE_CONFIRMATION", "rule:1 (confirm path=docs/**)"],
   ["a rule of a folder's own name",     "cat conf/x/a",         { rules: [{ effect: "deny", path: "conf/x" }] },                                  "DENY",  "rule:1 (deny path=conf/x)"],
   ["a name at any depth",               "cat a/b/.key/c",       { rules: [{ effect: "deny", path: ".key" }] },                                    "DENY",  "rule:1 (deny path=.key)"],

@@ -31,7 +31,7 @@ const CHECK_NAMES = [
 const SANDBOXED = { sandbox: "bwrap" } as const;
 const OFFER = { effect: "confirm", tool: "build", offer: true } as const;
 
-interface Given extends GivenCall {
+interface CaseInput extends GivenCall {
   readonly profile?: ProfileName;
   readonly rules?: readonly PolicyRule[];
   readonly tools?: readonly string[];
@@ -47,7 +47,7 @@ function decideOn({
   workspace,
   reach = ["example.com"],
   ...given
-}: Given): Decision {
+}: CaseInput): Decision {
   const network = { allow: [...reach] };
   const configuration = { rules: [...rules], quotas: [], network, ...(tools && { tools: [...tools] }) };
   return decide(callOf(given), { ...WORKSPACE, ...workspace }, { profile, configuration });
@@ -58,7 +58,7 @@ const CI = { real: "/work/.github/workflows/ci.yml", access: "write" } as const;
 const SHOW = { real: "/work", access: "list", show_sensitive: true } as const;
 
 // oxfmt-ignore
-const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code?: Decision["code"]; rule: string; says?: RegExp })[] = [
+const CASES: readonly (CaseInput & { title: string; effect: Decision["effect"]; code?: Decision["code"]; rule: string; says?: RegExp })[] = [
   { title: "a look inside the roots",                       tool: "ls", touches: [{ access: "list" }],                                  effect: "ALLOW", rule: "profile:guarded:look", says: /allows "ls", which can read files/ },
   { title: "a look, under readonly",                        tool: "ls", touches: [{}], profile: "readonly",                             effect: "ALLOW", rule: "profile:readonly:look" },
   { title: "a look, under autonomous",                      tool: "ls", touches: [{}], profile: "autonomous",                           effect: "ALLOW", rule: "profile:autonomous:look" },
@@ -205,7 +205,7 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "no network with nothing on the allowlist",      tool: "bash", command: "npm ci", workspace: SANDBOXED, reach: [],              effect: "ALLOW", rule: "profile:guarded:run" },
   { title: "the network without a sandbox",                 tool: "bash", command: "npm ci", network: true, profile: "autonomous",      effect: "DENY", code: "NetworkDenied", rule: "floor:network_without_sandbox", says: /autonous doctor/ },
   { title: "the network in the background",                 tool: "bash", command: "npm ci", network: true, background: true, workspace: SANDBOXED, effect: "DENY", code: "NetworkDenied", rule: "floor:network_in_background" },
-  { title: "the wish for hidden names without a listing",   tool: "ls", touches: [{ ...SHOW, access: "read" }],                         effect: "ALLOW", rule: "profile:guarded:look" },
+  { title: "hidden names requested without a listing",      tool: "ls", touches: [{ ...SHOW, access: "read" }],                         effect: "ALLOW", rule: "profile:guarded:look" },
 ];
 
 for (const { title, effect, code, rule, says, ...given } of CASES) {

@@ -31,7 +31,7 @@ export interface Place {
   /** As written in the table. */
   readonly path: string;
   readonly why: string;
-  /** The most distinctive name, folded: the first one, but for an absolute path (`/etc/cron.d`) the last one. */
+  /** The most distinctive name, folded: the first one; for an absolute path (`/etc/cron.d`) the last one. */
   readonly telling: string;
   readonly rewritten: boolean;
 }

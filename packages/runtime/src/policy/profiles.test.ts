@@ -5,14 +5,14 @@ import type { Permission, Risk, SideEffect } from "../protocol/call.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
 import { PROFILES, reachOfCall, reachIgnoringRisk, reachOfTool, riskOfCall } from "./profiles.ts";
 
-interface Given {
+interface CaseInput {
   readonly permissions?: readonly Permission[];
   readonly side_effects?: readonly SideEffect[];
   readonly accesses?: readonly ResolvedTouch["access"][];
   readonly risk?: Risk;
 }
 
-function callOf({ permissions = [], side_effects = [], accesses = [], risk = "low" }: Given): CallFacts {
+function callOf({ permissions = [], side_effects = [], accesses = [], risk = "low" }: CaseInput): CallFacts {
   return {
     tool: {
       name: "tool",
@@ -50,7 +50,7 @@ const CASES = [
   { title: "a touch that deletes",         given: { accesses: ["delete", "write"] },                       reach: "reach_out", risk: "high" },
   { title: "high risk by its own word",    given: { permissions: ["fs.read"], risk: "high" },              reach: "reach_out", risk: "high" },
   { title: "medium risk by its own word",  given: { permissions: ["fs.read"], risk: "medium" },            reach: "look",      risk: "medium" },
-] as const satisfies readonly { title: string; given: Given; reach: string; risk: Risk }[];
+] as const satisfies readonly { title: string; given: CaseInput; reach: string; risk: Risk }[];
 
 for (const { title, given, reach, risk } of CASES) {
   test(`a call with ${title} reaches as far as "${reach}", at ${risk} risk`, () => {

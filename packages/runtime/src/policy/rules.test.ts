@@ -5,7 +5,7 @@ import { judgeAddress } from "./check-address.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
 import { findRule } from "./rules.ts";
 
-interface Given {
+interface CaseInput {
   readonly tool?: string;
   readonly permissions?: readonly Permission[];
   readonly risk?: Risk;
@@ -17,11 +17,11 @@ interface Given {
   readonly urls?: readonly string[];
 }
 
-function ruleFor(rules: readonly PolicyRule[], given: Given): string | undefined {
+function ruleFor(rules: readonly PolicyRule[], given: CaseInput): string | undefined {
   return findRule(callOf(given), given.roots ?? ["/work"], { rules: [...rules] })?.id;
 }
 
-function callOf(given: Given): CallFacts {
+function callOf(given: CaseInput): CallFacts {
   const { tool = "ls", permissions = ["fs.read"], risk = "low", reads = [], writes = [] } = given;
   return {
     tool: {
@@ -46,7 +46,7 @@ function touch(real: string, access: ResolvedTouch["access"]): ResolvedTouch {
 }
 
 // oxfmt-ignore
-const MATCHING: readonly { rule: PolicyRule; given: Given; matches: boolean }[] = [
+const MATCHING: readonly { rule: PolicyRule; given: CaseInput; matches: boolean }[] = [
   { rule: { effect: "deny",  tool: "ls" },                         given: {},                                                        matches: true },
   { rule: { effect: "deny",  tool: "l" },                          given: {},                                                        matches: false },
   { rule: { effect: "deny",  tool: "l*" },                         given: {},                                                        matches: true },
@@ -200,7 +200,7 @@ const FROM_GENERAL_TO_SPECIFIC: readonly PolicyRule[] = [
 for (const [low, general] of FROM_GENERAL_TO_SPECIFIC.entries()) {
   for (const [offset, specific] of FROM_GENERAL_TO_SPECIFIC.slice(low + 1).entries()) {
     test(`rule ${low + offset + 2} of the ladder is more specific than rule ${low + 1}, in either order`, () => {
-      const given: Given = {
+      const given: CaseInput = {
         tool: "mcp__disk__write",
         permissions: ["fs.write"],
         risk: "medium",

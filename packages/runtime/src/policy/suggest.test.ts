@@ -9,7 +9,7 @@ import type { DecisionSettings, WorkspaceContext } from "./decide.ts";
 import { narrowBy } from "./layers.ts";
 import { suggest } from "./suggest.ts";
 
-interface Given extends GivenCall {
+interface CaseInput extends GivenCall {
   readonly profile?: ProfileName;
   readonly rules?: readonly PolicyRule[];
   readonly config?: Partial<PolicyConfiguration>;
@@ -33,7 +33,7 @@ const HOOK = "/work/.git/hooks/a";
 const BOXED = { sandbox: "bwrap" } as const;
 
 // oxfmt-ignore
-const CASES: readonly (Given & { title: string; says: readonly string[] })[] = [
+const CASES: readonly (CaseInput & { title: string; says: readonly string[] })[] = [
   { title: "what is allowed",                    tool: "ls", says: [] },
   { title: "a write that asked to read",         tool: "write", touches: [{ access: "write" }], requested: ["fs.read"], says: ["The call would have to list fs.write in requested_permissions, or leave that out"] },
   { title: "a deletion",                         tool: "remove", touches: [{ real: "/work/src/a", access: "delete" }], says: [YES, allowing({ tool: "remove", path: "/work/src/a" }), AUTONOMOUS] },
@@ -77,7 +77,7 @@ const CASES: readonly (Given & { title: string; says: readonly string[] })[] = [
   { title: "an address that is none",            tool: "webfetch", url: "example", says: ["No allowlist entry allows this address: it is invalid, or local to this machine or its network"] },
 ];
 
-function settingsOf({ profile = "guarded", rules = [], config, project }: Given): DecisionSettings {
+function settingsOf({ profile = "guarded", rules = [], config, project }: CaseInput): DecisionSettings {
   const user = {
     profile,
     configuration: { rules: [...rules], quotas: [], ...config },

@@ -15,7 +15,7 @@ function countDecoded(unit: string): number {
 
 const UNITS = ["%41", "%22token%22%3A%22", "\\u0022", "&quot;", "&#65; ", "\\x41\n", "a%41 b", `%41${"a".repeat(500)}`];
 
-test.each(UNITS)("each part of a text with %j is decoded once, but for the overlaps", (unit) => {
+test.each(UNITS)("each part of a text with %j is decoded once, except for the overlaps", (unit) => {
   expect(countDecoded(unit)).toBeLessThan(100_000 * 1.5);
 });
 

@@ -31,11 +31,11 @@ export async function tellLeft(left: readonly string[], { journal, now, redactor
   await journal.append(drafts);
 }
 
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 function namesOf(files: readonly string[]): string {
-  const more = files.length > MOST_NAMED ? ` and ${files.length - MOST_NAMED} more` : "";
-  return `${files.slice(0, MOST_NAMED).join(", ")}${more}`;
+  const more = files.length > MAX_NAMED ? ` and ${files.length - MAX_NAMED} more` : "";
+  return `${files.slice(0, MAX_NAMED).join(", ")}${more}`;
 }
 
 /** With the result of the call that the event ends. */

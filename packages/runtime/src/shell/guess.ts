@@ -109,7 +109,7 @@ function isOfWorkspace({ value }: ShellWord, rest: readonly ShellWord[]): boolea
   );
 }
 
-interface Given {
+interface GuessInput {
   readonly kind: GuessKind;
   readonly isProgram: boolean;
   readonly words?: readonly ShellWord[] | undefined;
@@ -128,7 +128,7 @@ function attachedLetter(value: string): readonly string[] {
 }
 
 /** One word, and the previous one. */
-function readGiven(word: ShellWord, before: string): Given {
+function readGiven(word: ShellWord, before: string): GuessInput {
   const { value, isDynamic } = word;
   const [, attached, given = value] =
     /^(--?[A-Za-z][\w.-]*|[A-Za-z_][\w.:-]*)=([^]*)$/.exec(value) ?? attachedLetter(value);

@@ -59,7 +59,7 @@ export function findOldState(check: StateCheck): Migration | undefined {
   return { from, to, ...(left === undefined ? {} : { left }) };
 }
 
-const MOST_ORPHANS = 5;
+const MAX_ORPHANS = 5;
 
 /**
  * The first state folders whose workspaces no longer exist: one may belong to this workspace, from before it was moved.
@@ -70,7 +70,7 @@ export function orphanedStates(environment: NodeJS.ProcessEnv = process.env): re
     const workspace = /-[0-9a-f]{16}$/.test(name) ? workspaceOf(join(user, name)) : undefined;
     return workspace === undefined || existsSync(workspace) || !hasState(join(user, name)) ? [] : [join(user, name)];
   });
-  return orphans.slice(0, MOST_ORPHANS);
+  return orphans.slice(0, MAX_ORPHANS);
 }
 
 const PAUSE_MS = 10;

@@ -12,7 +12,7 @@ import { ToolError } from "../protocol/errors.ts";
 import { migrateState, migrationText } from "./migrate-state.ts";
 import type { Migration } from "./migrate-state.ts";
 import { aliasProblems, checkState, locateState, openState, splitRootsOf } from "./state-place.ts";
-import type { StateWish } from "./state-place.ts";
+import type { StateOptions } from "./state-place.ts";
 import { homeFolder } from "../own-files/home-folder.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
 
@@ -45,7 +45,7 @@ export function prepareStart(options: StartOptions): PreparedStart {
   }
   const { roots: given, problems: rootProblems } = checkRoots(options.roots);
   const problems = [...rootProblems];
-  const { cwd, wish, wanted, roots, own } = placesOf(options, given, problems);
+  const { cwd, stateOptions, wanted, roots, own } = placesOf(options, given, problems);
   const heads = headsFolder();
   const configured = configurationFolder({ home: homeFolder(), environment: process.env });
   const workspace = (state_dir: string): WorkspaceContext => ({
@@ -62,14 +62,14 @@ export function prepareStart(options: StartOptions): PreparedStart {
   problems.push(...closedRoots(workspace(wanted)), ...aliasProblems(wanted, given));
   // Creates nothing if the start fails.
   if (problems.length === 0) {
-    if (options.looking !== true) tellMigration(migrateState({ ...wish, roots: given }));
-    const check = { ...wish, roots: given };
+    if (options.looking !== true) tellMigration(migrateState({ ...stateOptions, roots: given }));
+    const check = { ...stateOptions, roots: given };
     const problem = options.looking === true ? checkState(check) : openState(check).problem;
     if (problem !== undefined) problems.push(problem);
   }
   if (problems.length > 0 || cwd === undefined) throw cannotStart(problems);
   const makeState = (): void => {
-    const { problem } = openState({ ...wish, roots: given });
+    const { problem } = openState({ ...stateOptions, roots: given });
     if (problem !== undefined) throw cannotStart([problem]);
   };
   return { workspace: workspace(wanted), cwd, state_dir: wanted, heads, makeState };
@@ -77,7 +77,7 @@ export function prepareStart(options: StartOptions): PreparedStart {
 
 interface StartPlaces {
   readonly cwd: string | undefined;
-  readonly wish: StateWish;
+  readonly stateOptions: StateOptions;
   /** The requested state folder. */
   readonly wanted: string;
   readonly roots: readonly string[];
@@ -90,15 +90,15 @@ function placesOf({ cwd: named, state_dir }: StartOptions, given: readonly strin
   const firstOpen = (): string | undefined =>
     given.find((root) => root !== locateState({ workspace: root, state_dir })) ?? given[0];
   const cwd = named === undefined ? firstOpen() : realFolder(named, "cwd", problems);
-  const wish = { workspace: cwd ?? "/", state_dir };
-  const wanted = locateState(wish);
+  const stateOptions = { workspace: cwd ?? "/", state_dir };
+  const wanted = locateState(stateOptions);
   const { open, own } = splitRootsOf(wanted, given);
   const roots = open.length === 0 ? given : open;
   if (cwd !== undefined && roots.length > 0 && !roots.some((root) => isInside(root, cwd))) {
     const why = own.some((root) => isInside(root, cwd)) ? "is inside the state folder" : "is outside the roots";
     problems.push(`the working folder "${cwd}" ${why}`);
   }
-  return { cwd, wish, wanted, roots, own: open.length === 0 ? [] : own };
+  return { cwd, stateOptions, wanted, roots, own: open.length === 0 ? [] : own };
 }
 
 /** The host has no other callback for it. */

@@ -10,7 +10,7 @@ import { hasMark } from "../machine/state/mark.ts";
 import { isInside } from "../paths/inside.ts";
 
 /** Identifies the wanted state folder. */
-export interface StateWish {
+export interface StateOptions {
   /** The working folder: the automatic folder is named after it, and a relative name is relative to it. */
   readonly workspace: string;
   /** A folder named by the user or the host. Omitted: the automatic one. */
@@ -19,7 +19,7 @@ export interface StateWish {
 }
 
 /** The input of `checkState`. */
-export interface StateCheck extends StateWish {
+export interface StateCheck extends StateOptions {
   /** The real paths of the folders that tools may touch. */
   readonly roots: readonly string[];
   /** The user claims an unmarked folder. */
@@ -30,12 +30,12 @@ export interface StateCheck extends StateWish {
  * The state folder of a workspace: the given folder, else one in the user's state directory, which files that come with
  * a workspace cannot reach. Links above the folder are resolved; its own name is kept. Creates nothing.
  */
-export function locateState(wish: StateWish): string {
-  const path = spelledPath(wish);
+export function locateState(stateOptions: StateOptions): string {
+  const path = spelledPath(stateOptions);
   return join(resolvePath(dirname(path), "/").real, basename(path));
 }
 
-function spelledPath({ workspace, state_dir, environment = process.env }: StateWish): string {
+function spelledPath({ workspace, state_dir, environment = process.env }: StateOptions): string {
   const { real } = resolvePath(workspace, "/");
   return state_dir === undefined ? automaticFolder(real, environment) : resolve(real, state_dir);
 }

@@ -12,14 +12,14 @@ const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
 const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
 const sandboxed = test.skipIf(!hasSandbox);
 
-interface Told {
+interface ReportedOutput {
   readonly background_id: string;
   readonly state: string;
   readonly files_changed?: number;
 }
 
-function dataOf({ payload }: ToolCallResult): Told {
-  return payload?.data as Told;
+function dataOf({ payload }: ToolCallResult): ReportedOutput {
+  return payload?.data as ReportedOutput;
 }
 
 async function startIn({ call }: Pick<Scratch, "call">, cmd: string): Promise<string> {

@@ -121,10 +121,10 @@ function boundTo({ cursor: _cursor, limit: _limit, ...rest }: Args): unknown {
   return ["find", rest];
 }
 
-type Given = Readonly<Record<string, unknown>>;
+type LegacyArgs = Readonly<Record<string, unknown>>;
 
 /** Callers of these names expect files, last changed first, and patterns that match anywhere. */
-function adaptGlobFileSearch({ glob_pattern, target_directory, ...rest }: Given): Record<string, unknown> {
+function adaptGlobFileSearch({ glob_pattern, target_directory, ...rest }: LegacyArgs): Record<string, unknown> {
   return {
     type: "file",
     sort: "newest",
@@ -134,7 +134,7 @@ function adaptGlobFileSearch({ glob_pattern, target_directory, ...rest }: Given)
   };
 }
 
-function adaptGlob({ pattern, ...rest }: Given): Record<string, unknown> {
+function adaptGlob({ pattern, ...rest }: LegacyArgs): Record<string, unknown> {
   return { type: "file", sort: "newest", ...(pattern === undefined ? {} : { name_pattern: pattern }), ...rest };
 }
 

@@ -1,4 +1,4 @@
-type Given = Readonly<Record<string, unknown>>;
+type LegacyArgs = Readonly<Record<string, unknown>>;
 
 const PATHS = ["target_file", "file_path", "filePath", "absolute_path", "filename"] as const;
 const FIRST_LINES = ["start_line_one_indexed", "start_line_one_indexed_inclusive", "start_line"] as const;
@@ -10,7 +10,7 @@ const SAID = ["explanation"] as const;
 const TAKEN: ReadonlySet<string> = new Set([...PATHS, ...FIRST_LINES, ...LAST_LINES, ...WHOLE, ...SAID]);
 
 /** The arguments that other clients send with `read_file`. Invalid values are left for the schema to reject. */
-export function adaptReadFile(given: Given): Record<string, unknown> {
+export function adaptReadFile(given: LegacyArgs): Record<string, unknown> {
   // Some clients must send every argument, with null for those that they omit.
   const rest = Object.fromEntries(Object.entries(given).filter(([name, value]) => !TAKEN.has(name) && value !== null));
   const path = valueOf(given, PATHS);
@@ -35,6 +35,6 @@ function countLines(first: unknown = 1, last: unknown): unknown {
   return typeof first === "number" && typeof last === "number" ? last - first + 1 : last;
 }
 
-function valueOf(given: Given, names: readonly string[]): unknown {
+function valueOf(given: LegacyArgs, names: readonly string[]): unknown {
   return names.map((name) => given[name]).find((value) => value !== undefined && value !== null);
 }

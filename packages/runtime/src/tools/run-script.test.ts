@@ -188,7 +188,7 @@ test("a script may take as long as the host says where the call does not say", a
   });
 });
 
-test("nothing is left of the copy where the script could not be started", async () => {
+test("the copy is removed if the script cannot be started", async () => {
   const cannotStart: RunProgram = () => Promise.reject(new Error("ENOENT"));
   const { call, path } = await kit({ "scripts/a.sh": "echo" }, { run: cannotStart });
 

@@ -51,7 +51,7 @@ export function toolsFoundBy(
 ): readonly string[] {
   if (call.name !== toolSearch.name) return [];
   const given = toolSearch.args.safeParse(call.arguments);
-  return given.success ? findTools(given.data as Given, tools).map(({ name }) => name) : [];
+  return given.success ? findTools(given.data as SearchArgs, tools).map(({ name }) => name) : [];
 }
 
 /** The tool that finds others among those in force. */
@@ -59,10 +59,13 @@ export function isToolSearch({ name }: { readonly name: string }): boolean {
   return name === toolSearch.name;
 }
 
-type Given = z.output<ReturnType<typeof args>>;
+type SearchArgs = z.output<ReturnType<typeof args>>;
 
 /** Best match first; tools that match nothing of the query are omitted. */
-function findTools({ query, limit = DEFAULT_FOUND }: Given, tools: readonly OfferedTool[]): readonly OfferedTool[] {
+function findTools(
+  { query, limit = DEFAULT_FOUND }: SearchArgs,
+  tools: readonly OfferedTool[],
+): readonly OfferedTool[] {
   const wanted = new Set(wordsOf(query));
   return tools
     .filter((tool) => !isToolSearch(tool))

@@ -92,7 +92,7 @@ export const updateMemory = defineTool({
   },
 
   async revert(undo, context) {
-    await takeBack(undoSchema().parse(undo), keeperOf(context));
+    await revertEntry(undoSchema().parse(undo), keeperOf(context));
   },
 });
 
@@ -218,7 +218,7 @@ const entrySchema = () =>
 const undoSchema = () => z.strictObject({ before: entrySchema().nullable(), after: entrySchema().nullable() });
 
 /** Later changes are not lost. */
-async function takeBack({ before, after }: Undo, memory: MemoryKeeper): Promise<void> {
+async function revertEntry({ before, after }: Undo, memory: MemoryKeeper): Promise<void> {
   const id = before?.id ?? after?.id ?? "";
   const now = (await memory.get(id)) ?? null;
   if (isSame(now, before)) return;

@@ -1,7 +1,7 @@
 import type { Stage } from "../stage.ts";
 import { checkAnswers } from "./answers.ts";
 import { checkCalls, codeOf } from "./calls.ts";
-import type { Found } from "./found.ts";
+import type { Remains } from "./found.ts";
 import { withFound } from "./found.ts";
 import { checkModel } from "./model.ts";
 import { checkOrder } from "./order.ts";
@@ -11,7 +11,7 @@ import { checkFiles, checkLanes, checkProcesses, checkRecord } from "./remains.t
 import { countBy, gapFigures } from "../tally.ts";
 import type { Figures } from "../tally.ts";
 
-type Check = (found: Found) => readonly string[] | Promise<readonly string[]>;
+type Check = (found: Remains) => readonly string[] | Promise<readonly string[]>;
 
 /** What has to hold in the end. */
 // oxfmt-ignore
@@ -43,9 +43,9 @@ export async function judge(stage: Stage): Promise<Verdict> {
   });
 }
 
-function figuresOf(found: Found): Figures {
+function figuresOf(found: Remains): Figures {
   const { stage, tasks, events, calls, outbox, approvals } = found;
-  const { tally, model, wishes } = stage;
+  const { tally, model, plan } = stage;
   const count = (type: string): number => events.filter((event) => event.type === type).length;
   const replies = outbox.filter(({ kind }) => kind === "text");
   return {
@@ -60,7 +60,7 @@ function figuresOf(found: Found): Figures {
     model_requests: [...(model?.asked.values() ?? [])].reduce((sum, each) => sum + each, 0),
     approvals: countBy(approvals.map(({ state }) => state)),
     answered_while_down: tally.answered_while_down,
-    tried_again: wishes.all.reduce((sum, { retries }) => sum + retries, 0),
+    tried_again: plan.all.reduce((sum, { retries }) => sum + retries, 0),
     replies: replies.length,
     duplicates: countDuplicates(found),
     events: events.length,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { kindOf } from "../kinds.ts";
-import type { CallStory, Found } from "./found.ts";
+import type { CallStory, Remains } from "./found.ts";
 
 /** These may be run again after a crash. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["read", "ls", "attach"]);
@@ -15,7 +15,7 @@ const NEVER_RAN: ReadonlySet<string> = new Set([
 ]);
 
 /** No call took effect twice, without a record of its start, or against what a person said. */
-export function checkCalls(found: Found): string[] {
+export function checkCalls(found: Remains): string[] {
   const byMark = Map.groupBy(
     found.calls.filter(({ mark }) => mark !== undefined),
     ({ mark }) => mark ?? "",
@@ -54,15 +54,15 @@ function checkEffects(mark: string, calls: readonly CallStory[], ran: number): s
 }
 
 /** What a person said no to is still there; what was deleted on record is gone. */
-function checkRemoved({ stage, calls }: Found): string[] {
+function checkRemoved({ stage, calls }: Remains): string[] {
   return calls.flatMap((call) => {
-    const wish = stage.wishes.byId(call.task_id);
-    if (call.name !== "delete_file" || wish === undefined) return [];
-    const isThere = existsSync(join(stage.world.root, "doomed", wish.task));
-    const isDenied = kindOf(wish.kind).answer === "deny";
-    if (isDenied && !isThere) return [`doomed/${wish.task} is gone although its deletion was denied`];
+    const planned = stage.plan.byId(call.task_id);
+    if (call.name !== "delete_file" || planned === undefined) return [];
+    const isThere = existsSync(join(stage.world.root, "doomed", planned.task));
+    const isDenied = kindOf(planned.kind).answer === "deny";
+    if (isDenied && !isThere) return [`doomed/${planned.task} is gone although its deletion was denied`];
     if (codeOf(call) === "ok" && isThere)
-      return [`doomed/${wish.task} exists although the record says that it was deleted`];
+      return [`doomed/${planned.task} exists although the record says that it was deleted`];
     return [];
   });
 }

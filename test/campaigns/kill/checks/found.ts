@@ -9,7 +9,7 @@ import { Broken } from "../stage.ts";
 import { TRACES } from "../world.ts";
 
 /** Everything that is left of a world when its service has ended. */
-export interface Found {
+export interface Remains {
   readonly stage: Stage;
   readonly tasks: readonly TaskRow[];
   readonly events: readonly PlacedEvent[];
@@ -44,7 +44,7 @@ export interface CallStory {
 }
 
 /** Reads it all, and lets go of it when the work is done. */
-export async function withFound<T>(stage: Stage, work: (found: Found) => Promise<T>): Promise<T> {
+export async function withFound<T>(stage: Stage, work: (found: Remains) => Promise<T>): Promise<T> {
   using record = openRecord(stage.world);
   if (record === undefined) throw new Broken("The store is missing");
   const events = record.events();
@@ -73,7 +73,7 @@ export function isAnswerSent({ type, payload }: RuntimeEvent): boolean {
   return type === "reply.sent" && payload["text"] !== undefined;
 }
 
-interface Asked {
+interface RequestedCall {
   readonly tool_call_id: string;
   readonly name: string;
   readonly arguments: unknown;
@@ -81,7 +81,7 @@ interface Asked {
 
 function storiesOf(task_id: string, events: readonly PlacedEvent[]): CallStory[] {
   const asked = events.flatMap(({ type, payload }) =>
-    type === "model.completed" ? ((payload["calls"] as readonly Asked[] | undefined) ?? []) : [],
+    type === "model.completed" ? ((payload["calls"] as readonly RequestedCall[] | undefined) ?? []) : [],
   );
   const about = Map.groupBy(events, ({ payload }) => payload["tool_call_id"] as string | undefined);
   return asked.map(({ tool_call_id, name, arguments: args }) => {

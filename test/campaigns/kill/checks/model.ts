@@ -1,11 +1,11 @@
-import type { Found } from "./found.ts";
+import type { Remains } from "./found.ts";
 
 /** A worker that slept and wakes up sends the request it was about to send; that cannot be prevented. */
 const SLEEPERS = ["sleeping worker", "hung both"] as const;
 
 /** Rounds that were answered are not asked, or paid for, again. */
-export function checkModel({ stage, eventsOf }: Found): string[] {
-  const { model, tally, wishes } = stage;
+export function checkModel({ stage, eventsOf }: Remains): string[] {
+  const { model, tally, plan } = stage;
   if (model === undefined) return [];
   const allowed = SLEEPERS.reduce((sum, kind) => sum + (tally.kills[kind] ?? 0), 0);
   const problems =
@@ -18,7 +18,7 @@ export function checkModel({ stage, eventsOf }: Found): string[] {
     byTask.set(task, (byTask.get(task) ?? 0) + count);
   }
   for (const [task, asked] of byTask) {
-    const events = eventsOf.get(wishes.byTask(task)?.task_id ?? "") ?? [];
+    const events = eventsOf.get(plan.byTask(task)?.task_id ?? "") ?? [];
     const count = (...types: readonly string[]): number => events.filter(({ type }) => types.includes(type)).length;
     const most = count("model.completed", "model.failed", "task.resumed", "task.cancelled") + allowed;
     if (asked > most)

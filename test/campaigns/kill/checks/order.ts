@@ -1,12 +1,12 @@
 import type { PlacedEvent } from "../record.ts";
-import type { Wish } from "../wishes.ts";
+import type { PlannedTask } from "../task-plan.ts";
 import { isAnswerSent } from "./found.ts";
-import type { Found } from "./found.ts";
+import type { Remains } from "./found.ts";
 
 const OVER: ReadonlySet<string> = new Set(["task.completed", "task.failed", "task.dead_lettered", "task.cancelled"]);
 
 /** The tasks of a chat ran one at a time and in the order in which they were taken in, and so went out their replies. */
-export function checkOrder(found: Found): string[] {
+export function checkOrder(found: Remains): string[] {
   const lanes = new Map(found.tasks.map(({ task_id, lane }) => [task_id, lane]));
   const byLane = Map.groupBy(
     found.events.filter(({ task_id }) => lanes.has(task_id ?? "")),
@@ -14,7 +14,7 @@ export function checkOrder(found: Found): string[] {
   );
   return [
     ...[...byLane].flatMap(([lane, events]) => [...followLane(lane, events), ...checkReplies(lane, events)]),
-    ...found.stage.wishes.all.flatMap((wish) => checkDelay(found, wish)),
+    ...found.stage.plan.all.flatMap((planned) => checkDelay(found, planned)),
   ];
 }
 
@@ -46,7 +46,7 @@ function followLane(lane: string, events: readonly PlacedEvent[]): string[] {
 }
 
 /** A delayed task did not start early. Telegram has no way to set a delay. */
-function checkDelay({ eventsOf }: Found, { task, task_id, run_at, isSaid }: Wish): string[] {
+function checkDelay({ eventsOf }: Remains, { task, task_id, run_at, isSaid }: PlannedTask): string[] {
   const began = eventsOf.get(task_id ?? "")?.find(({ type }) => type === "task.started")?.ts;
   if (run_at === undefined || isSaid === true || began === undefined || began >= run_at) return [];
   return [`Task ${task} was due at ${run_at}, but started at ${began}`];

@@ -1,14 +1,14 @@
 import { kindOf } from "../kinds.ts";
 import { codeOf } from "./calls.ts";
-import type { Found } from "./found.ts";
+import type { Remains } from "./found.ts";
 
 /** What people said holds: what they stopped stays stopped, what they granted or denied is what happened. */
-export function checkPeople(found: Found): string[] {
+export function checkPeople(found: Remains): string[] {
   return [...checkStopped(found), ...checkApprovals(found)];
 }
 
-function checkStopped({ stage, eventsOf }: Found): string[] {
-  return stage.wishes.all.flatMap(({ task, task_id, stopped_at, retries }) => {
+function checkStopped({ stage, eventsOf }: Remains): string[] {
+  return stage.plan.all.flatMap(({ task, task_id, stopped_at, retries }) => {
     if (stopped_at === undefined || retries > 0) return [];
     const events = eventsOf.get(task_id ?? "") ?? [];
     const again = events.filter(
@@ -23,15 +23,15 @@ function checkStopped({ stage, eventsOf }: Found): string[] {
   });
 }
 
-function checkApprovals({ stage, approvals, calls }: Found): string[] {
+function checkApprovals({ stage, approvals, calls }: Remains): string[] {
   const byCall = new Map(calls.map((call) => [call.tool_call_id, call]));
   return approvals.flatMap(({ approval_id, task_id, tool_call_id, state }) => {
-    const wish = stage.wishes.byId(task_id);
+    const planned = stage.plan.byId(task_id);
     const call = byCall.get(tool_call_id);
-    const about = `The approval ${approval_id} (${wish?.task ?? task_id})`;
+    const about = `The approval ${approval_id} (${planned?.task ?? task_id})`;
     if (state === "pending") return [`${about} is still pending`];
-    if (wish === undefined || call === undefined) return [`${about} belongs to no call`];
-    const said = kindOf(wish.kind).answer;
+    if (planned === undefined || call === undefined) return [`${about} belongs to no call`];
+    const said = kindOf(planned.kind).answer;
     if (said === "deny" && state !== "denied") return [`${about} was denied and is ${state}`];
     if (said === "grant" && !["granted", "used", "withdrawn"].includes(state))
       return [`${about} was granted and is ${state}`];

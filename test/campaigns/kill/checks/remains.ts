@@ -4,10 +4,10 @@ import type { RuntimeEvent } from "@autonous/runtime";
 import { processesOf } from "../../../support/processes.ts";
 import { comes } from "../stage.ts";
 import { ROOT_NAMES, TRACES } from "../world.ts";
-import type { Found } from "./found.ts";
+import type { Remains } from "./found.ts";
 
 /** The chains are intact, and the files of the runs say what the tables say. */
-export async function checkRecord({ stage, events, query }: Found): Promise<string[]> {
+export async function checkRecord({ stage, events, query }: Remains): Promise<string[]> {
   const { serving, world } = stage;
   const problems: string[] = [];
   const verified = await serving.command(["audit", "verify"]);
@@ -34,7 +34,7 @@ export async function checkRecord({ stage, events, query }: Found): Promise<stri
 }
 
 /** No lane is held, and none has something to do. */
-export function checkLanes({ query }: Found): string[] {
+export function checkLanes({ query }: Remains): string[] {
   const held = query("select lane, worker, ready_at from lanes where worker is not null or ready_at is not null");
   return held.map(
     (row) => `Lane ${String(row["lane"])} is held by ${String(row["worker"])}, or ready at ${String(row["ready_at"])}`,
@@ -45,7 +45,7 @@ export function checkLanes({ query }: Found): string[] {
 const UNFINISHED = /\.(?:tmp|new|part|old)$|^\.autonous|~$/;
 
 /** Nothing temporary is left in the root or in the state folder. */
-export function checkFiles({ stage }: Found): string[] {
+export function checkFiles({ stage }: Remains): string[] {
   const { root, state_dir } = stage.world;
   const strange = readdirSync(root).filter((name) => !ROOT_NAMES.includes(name));
   const inRoot = TRACES.flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)));
@@ -57,7 +57,7 @@ export function checkFiles({ stage }: Found): string[] {
 const LEFT_MS = 2000;
 
 /** No process of the service, of a worker or of a command is left. */
-export async function checkProcesses({ stage }: Found): Promise<string[]> {
+export async function checkProcesses({ stage }: Remains): Promise<string[]> {
   if (await comes(() => processesOf(stage.world).length === 0, LEFT_MS)) return [];
   return processesOf(stage.world).map(({ pid, words }) => `Process ${pid} is still running: ${words.slice(0, 200)}`);
 }

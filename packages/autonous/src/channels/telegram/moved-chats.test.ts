@@ -22,8 +22,8 @@ async function asked(text: string): Promise<Place> {
 test("a group that becomes a supergroup goes on as the same conversation, also after a restart", async () => {
   const place = await asked("what is there?");
   const chat = place.telegram.migrate({ chat: GROUP });
-  await place.answer("of before");
-  await place.telegram.until(() => saidIn(place, chat).includes("of before"), "the answer");
+  await place.answer("earlier answer");
+  await place.telegram.until(() => saidIn(place, chat).includes("earlier answer"), "the answer");
   expect(place.telegram.answers(chat)[0]).not.toHaveProperty("reply_to"); // its number means another message here
 
   const next = place.telegram.say({ chat, text: "and now?" });
@@ -36,7 +36,7 @@ test("a group that becomes a supergroup goes on as the same conversation, also a
   expect(refused).toBe(2); // nothing was tried in the old group: its members said where it went
 });
 
-test("what Telegram refuses for a group that moved while nobody listened is sent where it went", async () => {
+test("what Telegram refuses for a group that moved during downtime is sent to its new chat", async () => {
   const place = await scratchPlace();
   const first = await place.open({ groups: "all" });
   place.telegram.say({ chat: GROUP, text: "what is there?" });

@@ -6,13 +6,13 @@ import type { Incoming } from "./incoming/read-update.ts";
 interface MovedChat {
   readonly from: number;
   readonly to: number;
-  /** Milliseconds since the epoch. Messages of before have numbers that mean others, or none, in the new chat. */
+  /** Milliseconds since the epoch. In the new chat, numbers of earlier messages mean other messages, or none. */
   readonly at: number;
 }
 
 const KEPT = "telegram:moved";
 /** Anyone can take a bot into groups: the newest are kept. */
-const MOST_KEPT = 1000;
+const MAX_KEPT = 1000;
 
 /**
  * A group that becomes a supergroup gets a new number. Its conversation goes on under the old one: whatever comes in has
@@ -48,7 +48,7 @@ export class MovedChats {
     const known = this.#original(from);
     if (known === to || this.current(known) === to) return;
     const others = this.#moved.filter((each) => each.from !== known);
-    const moved = [...others, { from: known, to, at: this.#clock() }].slice(-MOST_KEPT);
+    const moved = [...others, { from: known, to, at: this.#clock() }].slice(-MAX_KEPT);
     await this.#store.kv.set(KEPT, JSON.stringify(moved));
     this.#moved = moved;
   }

@@ -4,7 +4,7 @@ import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.
 import type { Place } from "../../../../../test/support/telegram-channel.ts";
 import type { ChatMessage } from "../../../../../tools/fake-telegram/server.ts";
 
-/** Messages of a group that becomes a supergroup, where numbers of before mean other messages. */
+/** Messages of a group that becomes a supergroup, where earlier numbers mean other messages. */
 
 const GROUP = -77;
 
@@ -86,7 +86,7 @@ test("a reply in the new group to a message with the number of the old question 
   await place.until(async () => (await stateOf(place)) === "denied");
 });
 
-test("the prompt for a reason of before the move is forgotten, and asked for again in the new group", async () => {
+test("the prompt for a reason from before the move is dropped, and repeated in the new group", async () => {
   const place = await asked();
   const { telegram } = place;
   const { message_id } = await questionIn(place, GROUP);

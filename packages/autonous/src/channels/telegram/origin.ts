@@ -21,7 +21,7 @@ export interface Gathered {
   readonly long?: number;
   /** How much of the task's text, from its beginning, are the user's own words, or stands for them. */
   readonly own: number;
-  readonly isStandIn?: true;
+  readonly isPlaceholder?: true;
   readonly parts: number;
   /** Digest of what the first one replies to. */
   readonly carried?: string;

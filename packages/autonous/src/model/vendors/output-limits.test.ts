@@ -3,13 +3,13 @@ import { playRounds, READ, replies } from "../../../../../test/support/chat-roun
 import type { Json } from "../../../../../test/support/chat-rounds.ts";
 import { FORMATS } from "../../../../../test/support/model-events.ts";
 import { refuse, startModelServer, stream } from "../../../../../test/support/model-server.ts";
-import type { Answer, Asked } from "../../../../../test/support/model-server.ts";
+import type { Answer, ReceivedRequest } from "../../../../../test/support/model-server.ts";
 import { createProvider } from "../choose.ts";
 
 const error = (message: string, status = 400): Answer =>
   refuse(status, { error: { message, type: "invalid_request_error" } });
 const QUESTION = { system: "", messages: [{ role: "user", text: "a" }], rounds: 0, tools: [READ] } as const;
-const limits = (asked: readonly Asked[]): readonly unknown[] =>
+const limits = (asked: readonly ReceivedRequest[]): readonly unknown[] =>
   asked.map(({ body }) => body["max_completion_tokens"] ?? body["max_tokens"]);
 
 /** The wording of each vendor, for a request that asked for 100,000. */

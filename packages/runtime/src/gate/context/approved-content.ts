@@ -2,7 +2,7 @@ import type { FileBefore, FileChange, ToolContext, ToolFiles } from "../../contr
 import { ToolError } from "../../protocol/errors.ts";
 import type { GateParts } from "../parts.ts";
 import { NOTHING_BOUND } from "../stages.ts";
-import type { Approved, Found, Permitted } from "../stages.ts";
+import type { Approved, Identified, Permitted } from "../stages.ts";
 
 /** A call with what it is bound to. */
 export interface ApprovedCall {
@@ -13,7 +13,7 @@ export interface ApprovedCall {
 }
 
 /** Something changed since the approval, so it no longer applies. */
-export function staleApproval({ tool }: Found, changed: readonly string[]): ToolError {
+export function staleApproval({ tool }: Identified, changed: readonly string[]): ToolError {
   const what = changed.length === 0 ? "something it depends on has changed" : changed.join("; ");
   const message = `Cannot run "${tool.name}" as approved: since the request, ${what}, so nothing was done`;
   const hint = "Check the current state, then repeat the call to request a new approval.";

@@ -36,12 +36,12 @@ async function place(work: Work): Promise<Scratch & { at: { now: number } }> {
   return Object.assign(made, { at });
 }
 
-interface Told {
+interface ReportedProgress {
   readonly fraction: number | null;
   readonly detail: string;
 }
 
-async function progressOf({ events }: Scratch): Promise<readonly Told[]> {
+async function progressOf({ events }: Scratch): Promise<readonly ReportedProgress[]> {
   const all = await events();
   return all
     .filter(({ type }) => type === "progress")

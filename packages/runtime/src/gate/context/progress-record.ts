@@ -1,7 +1,7 @@
 import type { EventDraft } from "../../protocol/event-record.ts";
 import { draftEvent } from "../draft-event.ts";
 import type { GateParts } from "../parts.ts";
-import type { Found } from "../stages.ts";
+import type { Identified } from "../stages.ts";
 
 /** Nothing is recorded in the first second of a call, and then at most once per this time. */
 const EVERY_MS = 1_000;
@@ -21,7 +21,7 @@ interface Report {
  * always recorded: `close` returns it, to be recorded with the end of the call. Command output is not recorded here.
  */
 export class ProgressRecord {
-  readonly #call: Found;
+  readonly #call: Identified;
   readonly #parts: Pick<GateParts, "journal" | "redactor" | "clock">;
   #recorded: Report | undefined;
   #latest: Report | undefined;
@@ -32,7 +32,7 @@ export class ProgressRecord {
   #writing: Promise<unknown> | undefined;
   #isClosed = false;
 
-  constructor(call: Found, parts: Pick<GateParts, "journal" | "redactor" | "clock">) {
+  constructor(call: Identified, parts: Pick<GateParts, "journal" | "redactor" | "clock">) {
     this.#call = call;
     this.#parts = parts;
     this.#beganMs = call.attempt.opened_ms + call.attempt.waited_ms;

@@ -66,7 +66,7 @@ test("calls side by side get no more through than there is room for", async () =
   expect(results.filter(({ ok }) => ok)).toHaveLength(5);
 });
 
-test("a call that is refused costs nothing, and gives back the room that it held", async () => {
+test("a call that is refused costs nothing, and releases its reservation", async () => {
   const { runtime } = await limited([{ per: "run", calls: 1 }], { onApproval: () => ({ answer: "deny" }) });
   runtime.register(asked());
   expect((await runtime.call({ name: "ls", args: { path: "/etc" } })).error?.code).toBe("PathTraversalBlocked");

@@ -5,7 +5,7 @@ import type { Counts, QuotaHolder, QuotaKeeper } from "../../contract/quotas.ts"
 import type { Quota } from "../../protocol/configuration.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { GateParts } from "../parts.ts";
-import type { Attempt, Found, Opened, Permitted } from "../stages.ts";
+import type { Attempt, Identified, Opened, Permitted } from "../stages.ts";
 
 /** Step 5: checks the quotas. Usage is charged when the call starts, so a refused call costs nothing. */
 export async function takeQuota(call: Permitted, { quotas }: GateParts): Promise<Permitted> {
@@ -53,7 +53,7 @@ export class Quotas {
   }
 
   /** Throws `QuotaExceeded`. */
-  async reserve(call: Found): Promise<void> {
+  async reserve(call: Identified): Promise<void> {
     if (this.#options.quotas.length === 0) return;
     const { required_permissions, side_effects } = call.tool;
     const executions = required_permissions.includes("proc.exec") ? 1 : 0;

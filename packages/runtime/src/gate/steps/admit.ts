@@ -8,17 +8,17 @@ import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
 import { isReadAccess } from "../../policy/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { DecidingParts } from "../parts.ts";
-import type { Admitted, Checked, Found, Opened } from "../stages.ts";
+import type { Admitted, Checked, Identified, Opened } from "../stages.ts";
 
 /** Step 1: resolves name, alias and version to the tool. */
-export function findTool(call: Opened, { registry }: DecidingParts): Found {
+export function findTool(call: Opened, { registry }: DecidingParts): Identified {
   const { tool, adapters } = registry.find(call.request.name, call.request.version);
   // A person edits the arguments as the tool got them: already converted.
   return { ...call, tool, adapters: call.is_edited ? [] : adapters };
 }
 
 /** Step 2: validates the arguments and fills in all defaults. */
-export function checkArgs(call: Found, { redactor }: DecidingParts): Checked {
+export function checkArgs(call: Identified, { redactor }: DecidingParts): Checked {
   const { tool } = call;
   const adapted = call.adapters.reduce((args, adapt) => runAdapter(tool, adapt, args), call.request.args);
   const parsed = tool.args.safeParse(adapted);
@@ -56,14 +56,14 @@ export async function resolvePaths(call: Checked, parts: DecidingParts): Promise
 const NO_UNDO = { undo_records: [], restores: false } as const;
 
 async function findUndo(
-  wish: ReturnType<NonNullable<Tool["undoes"]>>,
+  target: ReturnType<NonNullable<Tool["undoes"]>>,
   parts: DecidingParts,
 ): Promise<Pick<Admitted, "undo_records" | "restores">> {
-  const records = await parts.undo.undoLog.find(wish);
+  const records = await parts.undo.undoLog.find(target);
   const onlyRestores = records.every(({ set_aside, revert }) => set_aside !== true && revert === undefined);
   return {
     undo_records: records.map((record) => withCurrentPaths(record, parts)),
-    restores: !wish.force && onlyRestores,
+    restores: !target.force && onlyRestores,
   };
 }
 

@@ -4,7 +4,7 @@ import { boundList, boundText } from "../../protocol/bounds.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId, makeTraceId } from "../../protocol/ids.ts";
 
-const MOST_FIELDS = 5;
+const MAX_FIELDS = 5;
 const FIELD_CHARACTERS = 100;
 
 /** A request as it came in, before step 1. */
@@ -44,7 +44,7 @@ function readCall(input: unknown, made: DefaultIds): IncomingCall {
     const field = boundText(issue?.path.map(String).join(".") ?? "", FIELD_CHARACTERS);
     const problem =
       issue?.code === "unrecognized_keys"
-        ? `"${boundList(issue.keys, MOST_FIELDS, FIELD_CHARACTERS).join('", "')}" is not a field of a request`
+        ? `"${boundList(issue.keys, MAX_FIELDS, FIELD_CHARACTERS).join('", "')}" is not a field of a request`
         : issue?.message;
     const refusal = new ToolError(
       "InvalidArguments",

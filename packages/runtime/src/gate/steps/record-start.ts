@@ -112,17 +112,17 @@ export function shortenParams(call: Stage, { folder, redactor }: GateParts): unk
   const known = attempt.short_params;
   if (known !== null && known.of === params) return known.value;
   const value = shorten(params, (text) => {
-    const aside = folder.putAside(`${request.tool_call_id}.arguments.json`, text);
-    attempt.stored = { ...attempt.stored, [aside.storage_ref]: aside.sha256 };
-    return aside;
+    const stored = folder.storeText(`${request.tool_call_id}.arguments.json`, text);
+    attempt.stored = { ...attempt.stored, [stored.storage_ref]: stored.sha256 };
+    return stored;
   });
   attempt.short_params = { of: params, value };
   return value;
 }
 
-function shorten(params: unknown, putAside: (text: string) => ReturnType<GateParts["folder"]["putAside"]>): unknown {
+function shorten(params: unknown, storeText: (text: string) => ReturnType<GateParts["folder"]["storeText"]>): unknown {
   const text = JSON.stringify(params);
   if (text.length <= LONG_BYTES && Buffer.byteLength(text) <= LONG_BYTES) return params;
-  const { storage_ref, sha256 } = putAside(text);
+  const { storage_ref, sha256 } = storeText(text);
   return { excerpt: excerptHead(text, { lines: 1, bytes: LONG_BYTES }).text, storage_ref, sha256 };
 }

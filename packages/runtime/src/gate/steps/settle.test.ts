@@ -64,7 +64,7 @@ const TRIED: readonly Tried[] = [
   { title: "edit that finds nothing",     call: ({ call }) => call("edit", { path: "plain.txt", find: tail, replace: "x" }) },
 ];
 
-/** All that was stored, but for the contents of files that undo keeps; an empty one may be closed to its own user. */
+/** All stored text, except the file contents for undo; an empty file may be unreadable for its own user. */
 function stored(stateDir: string): readonly string[] {
   return readdirSync(stateDir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/objects|undo/.test(entry.parentPath))

@@ -146,7 +146,7 @@ function makePayload(
   const { tool_call_id } = call.request;
   const shown = shorten(output, {
     limits,
-    putAside: () => folder.putAside(`${tool_call_id}.txt`, wholeOutput(output)),
+    storeText: () => folder.storeText(`${tool_call_id}.txt`, wholeOutput(output)),
   });
   const { data, meta } = keepSmall(output, parts, call);
   return {
@@ -156,36 +156,36 @@ function makePayload(
     truncated_lines: output.truncated_lines === true || shown.stdout.truncated_lines || shown.stderr.truncated_lines,
     truncated_bytes: output.truncated_bytes === true || shown.stdout.truncated_bytes || shown.stderr.truncated_bytes,
     ...(output.next_page_cursor === undefined ? {} : { next_page_cursor: output.next_page_cursor }),
-    ...(shown.aside ?? output.aside),
+    ...(shown.stored ?? output.aside),
     data,
     meta,
   };
 }
 
-interface Shown {
+interface ShortOutput {
   readonly stdout: Excerpt;
   readonly stderr: Excerpt;
-  readonly aside?: Aside;
+  readonly stored?: StoredText;
 }
 
-type Aside = ReturnType<GateParts["folder"]["putAside"]>;
+type StoredText = ReturnType<GateParts["folder"]["storeText"]>;
 
 /** Limits each stream. Truncated output ends with a reference to the full output, also within the limits. */
 function shorten(
   { stdout, stderr }: { stdout: string; stderr: string },
-  { limits, putAside }: { limits: OutputLimits; putAside: () => Aside },
-): Shown {
+  { limits, storeText }: { limits: OutputLimits; storeText: () => StoredText },
+): ShortOutput {
   const whole = { stdout: excerptHead(stdout, limits), stderr: excerptHead(stderr, limits) };
   if (whole.stdout.text === stdout && whole.stderr.text === stderr) return whole;
-  const aside = putAside();
-  const note = `[truncated; full output: ${aside.storage_ref}]\n`;
+  const stored = storeText();
+  const note = `[truncated; full output: ${stored.storage_ref}]\n`;
   const left = { lines: Math.max(1, limits.lines - 1), bytes: Math.max(1, limits.bytes - note.length - 1) };
   const cut = (text: string, excerpt: Excerpt): Excerpt => {
     if (excerpt.text === text) return excerpt;
     const shorter = excerptHead(text, left).text;
     return { ...excerpt, text: `${shorter}${shorter === "" || shorter.endsWith("\n") ? "" : "\n"}${note}` };
   };
-  return { stdout: cut(stdout, whole.stdout), stderr: cut(stderr, whole.stderr), aside };
+  return { stdout: cut(stdout, whole.stdout), stderr: cut(stderr, whole.stderr), stored };
 }
 
 function wholeOutput({ stdout, stderr }: { stdout: string; stderr: string }): string {
@@ -201,7 +201,7 @@ function keepSmall(
 ): { data: unknown; meta: Payload["meta"] } {
   const text = JSON.stringify(data);
   if (text.length <= limits.bytes * DATA_FACTOR) return { data, meta };
-  const { storage_ref, sha256 } = folder.putAside(`${request.tool_call_id}.data.json`, text);
+  const { storage_ref, sha256 } = folder.storeText(`${request.tool_call_id}.data.json`, text);
   attempt.stored = { ...attempt.stored, [storage_ref]: sha256 };
   return { data: {}, meta: { ...meta, data_ref: storage_ref, data_sha256: sha256 } };
 }

@@ -19,14 +19,14 @@ const withPerl = test.skipIf(bwrap === undefined || !existsSync(PERL) || process
 
 const LIMITS: CommandLimits = { memory_bytes: 300_000_000, processes: 256, file_bytes: 4e9, open_files: 8192 };
 
-interface Wanted {
+interface MemoryCase {
   readonly mode?: SandboxMode;
   /** A bubblewrap that knows no sizes, as those before 0.7. */
   readonly isOld?: boolean;
   readonly limits?: Partial<CommandLimits>;
 }
 
-async function commands({ mode = "required", isOld = false, limits = {} }: Wanted = {}) {
+async function commands({ mode = "required", isOld = false, limits = {} }: MemoryCase = {}) {
   const { path, make } = await scratchFolder();
   const at = (name: string): string => join(path, name);
   const refuse = `case " $* " in *" --size "*) echo "bwrap: Unknown option --size" >&2; exit 1;; esac`;

@@ -24,7 +24,7 @@ const online = test.skipIf(missing.length > 0);
 // Not in /tmp, which is private inside: other places have to be closed by more than that.
 process.env["TMPDIR"] = "/var/tmp";
 
-interface Given extends Partial<ProcessOptions> {
+interface ProxyCase extends Partial<ProcessOptions> {
   readonly run: string;
 }
 
@@ -36,7 +36,7 @@ async function workspace(options: Partial<ProcessesOptions> = {}, below = ".") {
   const processes = new Processes({ mode: "auto", workspace: places, state_dir: at("state"), ...options });
   onTestFinished(() => processes.close());
   const told: ProxiedConnection[] = [];
-  const start = async ({ run, ...more }: Given) =>
+  const start = async ({ run, ...more }: ProxyCase) =>
     await processes.run(
       { run, cwd: at("root"), network: "allowlist" },
       {
@@ -47,7 +47,7 @@ async function workspace(options: Partial<ProcessesOptions> = {}, below = ".") {
         ...more,
       },
     );
-  const run = async (given: Given) => {
+  const run = async (given: ProxyCase) => {
     const { onOutput, stdout, stderr } = keepPrinted();
     const { exit_code } = await start({ ...given, onOutput });
     return { said: stdout(), complained: stderr(), exit_code };

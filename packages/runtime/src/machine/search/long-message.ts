@@ -80,7 +80,7 @@ export class LongMessage {
     const backslashes = finder(piece, BACKSLASH);
     for (let at = 0; at < piece.length;) {
       if (this.#escaped > 0) {
-        this.#goOnWithEscape(piece[at++]);
+        this.#continueEscape(piece[at++]);
       } else {
         const next = Math.min(quotes(at), backslashes(at));
         this.#length += next - at;
@@ -98,7 +98,7 @@ export class LongMessage {
     return piece.subarray(piece.length);
   }
 
-  #goOnWithEscape(byte: number | undefined): void {
+  #continueEscape(byte: number | undefined): void {
     if (byte === LETTER_U && !this.#isHex) {
       this.#escaped = 4;
       this.#isHex = true;

@@ -21,7 +21,7 @@ export interface Differences {
 export function compareSnapshots(before: TreeSnapshot, after: TreeSnapshot): Differences {
   const found = new Map<string, Difference>();
   const links = { before: findHardLinks(before), after: findHardLinks(after) };
-  const isLinkedAnew = (was: TreeEntry | undefined, now: TreeEntry): boolean =>
+  const isRelinked = (was: TreeEntry | undefined, now: TreeEntry): boolean =>
     was !== undefined &&
     was.inode !== now.inode &&
     (links.before.namesOf(was).length > 0 || links.after.namesOf(now).length > 0);
@@ -31,7 +31,7 @@ export function compareSnapshots(before: TreeSnapshot, after: TreeSnapshot): Dif
     const old = before.folders.get(key);
     for (const [name, now] of folder.entries) {
       const was = old?.entries.get(name);
-      if (was !== now && (isOfNote(was, now) || isLinkedAnew(was, now))) add(joinKey(key, name), was, now);
+      if (was !== now && (isOfNote(was, now) || isRelinked(was, now))) add(joinKey(key, name), was, now);
     }
     if (isFolderChanged(old, folder)) found.set(key, { key, before: old && entryOf(old), after: entryOf(folder) });
   }

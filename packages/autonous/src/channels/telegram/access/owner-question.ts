@@ -10,7 +10,7 @@ const MAX_PER_DAY = 10;
 /** Afterwards the person may be asked about again. */
 const KEPT_MS = 30 * DAY_MS;
 
-export interface Asked {
+export interface OwnerQuestion {
   readonly contact: Contact;
   readonly keyboard: InlineKeyboardMarkup;
 }
@@ -19,7 +19,7 @@ export interface Asked {
 export async function askAbout(
   store: Pick<Store, "kv">,
   { person, now }: { readonly person: Person; readonly now: number },
-): Promise<Asked | undefined> {
+): Promise<OwnerQuestion | undefined> {
   const contact = await changeBook<Contact | undefined>(store, (book) => {
     const known = findContact(book, person.user);
     if (known?.state === "asked" && now - known.at < KEPT_MS) return { result: known };
@@ -33,7 +33,7 @@ export async function askAbout(
   return contact === undefined ? undefined : { contact, keyboard: keyboardFor(contact) };
 }
 
-export function isAsked({ contact }: Asked): boolean {
+export function isAsked({ contact }: OwnerQuestion): boolean {
   return (contact.questions ?? []).length > 0;
 }
 

@@ -9,10 +9,10 @@ const GROUPS = 3;
 const GROUP_LENGTH = 4;
 export const CODE_MINUTES = 10;
 /** Wrong codes: of one person, whose codes are then refused, and of all together, which end every open code. */
-const MOST_BY_PERSON = 5;
-const MOST_BY_ALL = 20;
+const MAX_BY_PERSON = 5;
+const MAX_BY_ALL = 20;
 /** Open at once; the oldest ends first. */
-const MOST_OPEN = 10;
+const MAX_OPEN = 10;
 /** How long a code that ended is remembered, to say why it does not work. */
 const REMEMBERED_MS = 60 * 60_000;
 
@@ -34,7 +34,7 @@ export async function makeCode(
     const open = kept.filter((each) => isOpen(each, now));
     const ended = kept.filter((each) => !open.includes(each));
     const guesses = open.length > 0 ? book.guesses : {};
-    return { result: undefined, book: { ...book, codes: [...ended, ...open.slice(1 - MOST_OPEN), made], guesses } };
+    return { result: undefined, book: { ...book, codes: [...ended, ...open.slice(1 - MAX_OPEN), made], guesses } };
   });
   return { code, hash: made.hash, expires_at: made.expires_at };
 }
@@ -92,7 +92,7 @@ export async function redeemCode(
     if (contact?.state === "blocked") return { result: "blocked" };
     const isAnyOpen = book.codes.some((each) => isOpen(each, now));
     if (found === undefined && (hasAccess || !isAnyOpen)) return { result: "none" };
-    if ((book.guesses[person.user] ?? 0) >= MOST_BY_PERSON) return { result: "locked" };
+    if ((book.guesses[person.user] ?? 0) >= MAX_BY_PERSON) return { result: "locked" };
     if (found === undefined) return { result: "wrong", book: withGuess(book, person.user) };
     if (found.used_by !== undefined) return { result: "used" };
     if (found.is_void === true) return { result: "void" };
@@ -107,7 +107,7 @@ export async function redeemCode(
 function withGuess(book: AccessBook, user: number): AccessBook {
   const guesses: Record<string, number> = { ...book.guesses, [user]: (book.guesses[user] ?? 0) + 1 };
   const total = Object.values(guesses).reduce((sum, each) => sum + each, 0);
-  if (total < MOST_BY_ALL) return { ...book, guesses };
+  if (total < MAX_BY_ALL) return { ...book, guesses };
   const codes = book.codes.map((code) => (code.used_by === undefined ? { ...code, is_void: true } : code));
   return { ...book, guesses, codes };
 }

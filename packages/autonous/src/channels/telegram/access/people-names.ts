@@ -5,7 +5,7 @@ import { cut, oneLine } from "../talk/short-text.ts";
 
 const KEPT = "telegram:names";
 /** More people than have access to a bot. */
-const MOST_KEPT = 500;
+const MAX_KEPT = 500;
 const LONGEST_SHOWN = 40;
 
 /**
@@ -32,7 +32,7 @@ export class PeopleNames {
     this.#known.delete(person); // the newest are the last
     this.#known.set(person, name);
     for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= MOST_KEPT) break;
+      if (this.#known.size <= MAX_KEPT) break;
       this.#known.delete(oldest);
     }
     await this.#store.kv.set(KEPT, JSON.stringify(Object.fromEntries(this.#known)));

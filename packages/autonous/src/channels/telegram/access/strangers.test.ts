@@ -52,7 +52,7 @@ for (const { button, state, event, words } of ANSWERS) {
   });
 }
 
-test("nobody but an owner decides: not the stranger, not a member, not in another chat, not twice", async () => {
+test("only an owner decides: not the stranger, not a member, not in another chat, not twice", async () => {
   const place = await scratchPlace();
   const { telegram, store, open, until } = place;
   telegram.say({ text: "first" });

@@ -16,7 +16,7 @@ import {
   questionText,
   recordQuestion,
 } from "./owner-question.ts";
-import type { Asked } from "./owner-question.ts";
+import type { OwnerQuestion } from "./owner-question.ts";
 import { CODE_MINUTES, codeIn, redeemCode } from "./pairing.ts";
 import type { Redeemed } from "./pairing.ts";
 import type { PeopleNames } from "./people-names.ts";
@@ -156,7 +156,7 @@ export class Strangers {
     return true;
   }
 
-  #ask(owner: number, { contact, keyboard }: Asked): void {
+  #ask(owner: number, { contact, keyboard }: OwnerQuestion): void {
     const { store, client, clock } = this.#parts;
     const { user } = contact;
     this.#asking.set(user, clock() + ASKING_MS);

@@ -42,7 +42,7 @@ test("an outage before the clock was set back is over when it is over", async ()
   const error = (await send(client, "one").catch((problem: unknown) => problem)) as TelegramFailure;
   const waitMs = error.retryAfterMs ?? 0; // on a slow machine the wait may be over
   expect(waitMs).toBeLessThanOrEqual(1000);
-  expect(waitMs).toSatisfy(Number.isInteger); // it is kept on record, where times are whole
+  expect(waitMs).toSatisfy(Number.isInteger); // the record stores integer times
 });
 
 test("a wait for one method that goes to no chat holds neither other methods nor chats", async () => {

@@ -22,14 +22,14 @@ async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-interface Given {
+interface DownloadCase {
   /** What getFile says. */
   readonly file: object;
   readonly give: RequestListener;
 }
 
 /** Gives what was written, or throws what `downloadFile` did. */
-async function download({ file, give }: Given): Promise<string> {
+async function download({ file, give }: DownloadCase): Promise<string> {
   const api_root = await listen((request, response) => {
     if (request.url?.startsWith("/file/") === true) give(request, response);
     else response.end(JSON.stringify({ ok: true, result: { file_id: "a", file_unique_id: "a", ...file } }));

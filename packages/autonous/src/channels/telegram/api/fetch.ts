@@ -3,7 +3,7 @@ import { openFetch } from "./open-fetch.ts";
 import type { FetchOptions } from "./open-fetch.ts";
 
 type Fetch = NonNullable<ApiClientOptions["fetch"]>;
-type Given = NonNullable<Parameters<Fetch>[1]>;
+type FetchInit = NonNullable<Parameters<Fetch>[1]>;
 
 /** The answer is not Telegram's: it came from a proxy, a gateway or a login page. */
 class NotTelegram extends Error {}
@@ -12,7 +12,7 @@ class NotTelegram extends Error {}
  * Node's own `fetch` for Telegram's library, whose own one never notices that a connection broke in the middle of an
  * answer. It brings signals of another make, and may not be led elsewhere: the token is part of the address.
  */
-export const nodeFetch = (async (url: Parameters<Fetch>[0], given: Given = {}) => {
+export const nodeFetch = (async (url: Parameters<Fetch>[0], given: FetchInit = {}) => {
   const { signal, ...rest } = given;
   const ending = new AbortController();
   const end = (): void => ending.abort();

@@ -52,7 +52,7 @@ test("a wait is never told shorter than it is, and in whole milliseconds", () =>
   expect(rate.heldMs(1)).toBe(5000);
 });
 
-test("whoever waits for a turn is let go when it is stopped", async () => {
+test("a caller that waits for its turn is released when the limit is stopped", async () => {
   const { rate } = limited();
   rate.tryTake(1);
   const stopped = new AbortController();

@@ -41,7 +41,7 @@ export class TelegramFailure extends Error {
 const KINDS: Readonly<Record<number, FailureKind>> = {
   401: "bad_token",
   403: "gone",
-  404: "bad_token", // a token of no known form: there is no such address
+  404: "bad_token", // a token of an unknown form: the address does not exist
   409: "conflict",
   429: "busy",
 };

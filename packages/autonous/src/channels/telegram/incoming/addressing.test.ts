@@ -66,8 +66,8 @@ const NOT_FOR_THE_BOT: readonly (Saying & { readonly title: string })[] = [
   { title: "an e-mail address",                   text: "write to me@fake_bot today" },
   { title: "the name in code",                    text: "`x @fake_bot`", entities: [{ type: "code", offset: 0, length: 13 }] },
   { title: "a command of no known bot",           text: "/ls src" },
-  { title: "a mention of somebody else",          text: "Eve, go", entities: [{ type: "text_mention", offset: 0, length: 3, user: OTHER }] },
-  { title: "a reply to somebody else",            text: "yes", reply_to_message: groupMessage({ from: OTHER, message_id: 3 }) as never },
+  { title: "a mention of another user",         text: "Eve, go", entities: [{ type: "text_mention", offset: 0, length: 3, user: OTHER }] },
+  { title: "a reply to another user",           text: "yes", reply_to_message: groupMessage({ from: OTHER, message_id: 3 }) as never },
   { title: "a message in a topic the bot opened", text: "hi", is_topic_message: true, message_thread_id: 2, reply_to_message: groupMessage({ ...OPENED, forum_topic_created: { name: "x", icon_color: 1 } }) as never },
   { title: "the same without the service words",  text: "hi", is_topic_message: true, message_thread_id: 2, reply_to_message: groupMessage(OPENED) as never },
 ];

@@ -20,7 +20,7 @@ function written(update_id: number, given: Partial<Written> = {}): Written {
   };
 }
 
-test("what was kept survives a kill, and what is given again after it is not counted twice", async () => {
+test("the stored backlog survives a kill, and updates that are delivered again are not counted twice", async () => {
   const { store } = await scratchPlace();
   const options = { store, bot_id: 1, clock: () => NOW, allowed: new Set([ADA]), window_ms: 1000, max_messages: 3 };
   const first = await Backlog.open(options);
@@ -36,7 +36,7 @@ test("what was kept survives a kill, and what is given again after it is not cou
   expect((await Backlog.open(options)).incoming).toEqual([]);
 });
 
-test("strangers and buttons take nobody's place", async () => {
+test("strangers and buttons do not displace messages", async () => {
   const { store } = await scratchPlace();
   const options = { store, bot_id: 1, clock: () => NOW, allowed: new Set([ADA]), window_ms: 1000, max_messages: 1 };
   const backlog = await Backlog.open(options);
@@ -53,7 +53,7 @@ test("however much strangers write and press, little of it is kept, and nothing 
   const { store } = await scratchPlace();
   const options = { store, bot_id: 1, clock: () => NOW, allowed: new Set([ADA]), window_ms: 1000, max_messages: 3 };
   const backlog = await Backlog.open(options);
-  const text = "a secret of somebody".repeat(200);
+  const text = "a secret of a user".repeat(200);
   for (let id = 1; id <= 5000; id += 5) {
     backlog.add(id, written(id, { user: 7, chat: -5, isPrivate: false, text }));
     const files = [{ kind: "document", name: text, remote: "x" }];

@@ -17,7 +17,7 @@ interface BacklogOptions {
 }
 
 /** What is on record of it. */
-interface Kept {
+interface StoredBacklog {
   /** The last that was looked at. */
   readonly last: number;
   readonly incoming: readonly Incoming[];
@@ -26,9 +26,9 @@ interface Kept {
 }
 
 /** Presses that are kept, the newest of them: more than there are questions, and no more than a moment's work. */
-const MOST_PRESSED = 200;
+const MAX_PRESSED = 200;
 /** Of those who are not on the list; more than are told so in some minutes. */
-const MOST_STRANGERS = 100;
+const MAX_STRANGERS = 100;
 
 /**
  * What came during downtime. Telegram gives it a hundred at a time and forgets the last hundred when it is asked
@@ -92,7 +92,7 @@ export class Backlog {
 
   /** Puts it on record: what it came from may be forgotten. */
   async keep(): Promise<void> {
-    const kept: Kept = { last: this.#last, incoming: this.incoming, left: Object.fromEntries(this.#left) };
+    const kept: StoredBacklog = { last: this.#last, incoming: this.incoming, left: Object.fromEntries(this.#left) };
     await this.#options.store.kv.set(this.#key, JSON.stringify(kept));
     this.#isStored = true;
   }
@@ -112,7 +112,7 @@ export class Backlog {
     if (!allowed.has(incoming.user)) return this.#placeStranger(incoming);
     if (incoming.kind === "pressed") {
       this.#pressed.push(incoming);
-      if (this.#pressed.length > MOST_PRESSED) this.#pressed.shift();
+      if (this.#pressed.length > MAX_PRESSED) this.#pressed.shift();
       return;
     }
     if (incoming.isUnaddressed === true && incoming.album === undefined && !this.#continuesText(incoming)) return;
@@ -134,7 +134,7 @@ export class Backlog {
     const { kind, update_id, chat, message_id, isPrivate, user, name, username, sent_at } = incoming;
     const text = codeIn(incoming.text) === undefined ? "" : incoming.text;
     const isKnown = this.#strangers.has(chat);
-    if ((isKnown && text === "") || (!isKnown && this.#strangers.size >= MOST_STRANGERS)) return;
+    if ((isKnown && text === "") || (!isKnown && this.#strangers.size >= MAX_STRANGERS)) return;
     const names = { ...(name === undefined ? {} : { name }), ...(username === undefined ? {} : { username }) };
     this.#strangers.set(chat, { kind, update_id, chat, message_id, isPrivate, user, ...names, sent_at, text });
   }
@@ -150,7 +150,7 @@ export class Backlog {
   }
 }
 
-function isKept(value: unknown): value is Kept {
+function isKept(value: unknown): value is StoredBacklog {
   if (!isObject(value)) return false;
   const { last, incoming, left } = value;
   const isIncoming = (each: unknown): boolean =>

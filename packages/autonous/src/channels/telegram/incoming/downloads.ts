@@ -22,13 +22,13 @@ export interface DownloadsOptions {
 }
 
 /** Side by side: a slow one holds up no other chat. */
-const MOST_AT_ONCE = 4;
+const MAX_AT_ONCE = 4;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /** How long Telegram may be out of reach before a file is given up, and the task begins without it. */
 const PATIENCE_MS = 600_000;
 /** Addresses of files expire, and a file may end early: how often a new address is requested. */
-const MOST_ADDRESSES = 3;
+const MAX_ADDRESSES = 3;
 
 type Settled = Pick<ReceivedFile, "kept"> | Pick<ReceivedFile, "problem">;
 
@@ -42,7 +42,7 @@ export class Downloads {
   /** By task: until when more parts of it may come. */
   readonly #quietUntil = new Map<string, number>();
   readonly #working = new Map<string, Promise<void>>();
-  #free = MOST_AT_ONCE;
+  #free = MAX_AT_ONCE;
   readonly #waiting: (() => void)[] = [];
 
   constructor(options: DownloadsOptions) {
@@ -188,9 +188,9 @@ export class Downloads {
   /** Undefined where it may help to try again. */
   #problemOf(error: unknown, addresses: number): string | undefined {
     if (error instanceof TooLargeError) return tooLarge(this.#options.limits);
-    if (error instanceof ShortFileError) return addresses < MOST_ADDRESSES ? undefined : error.message;
+    if (error instanceof ShortFileError) return addresses < MAX_ADDRESSES ? undefined : error.message;
     if (error instanceof NoSuchFileError)
-      return addresses < MOST_ADDRESSES ? undefined : "Telegram no longer has it; send it again";
+      return addresses < MAX_ADDRESSES ? undefined : "Telegram no longer has it; send it again";
     if (error instanceof TelegramFailure) {
       if (error.kind === "refused" && /too big/i.test(error.message))
         return "bots cannot download files this large from Telegram";

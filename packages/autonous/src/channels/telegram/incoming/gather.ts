@@ -20,7 +20,7 @@ export interface GatherOptions {
   readonly limits: FileLimits;
   /** How long a task waits for what may belong to it. */
   readonly quiet_ms?: number;
-  /** Told of a task that waits for its files. */
+  /** Called for a task that waits for its files. */
   readonly onFiles: (task_id: string, quiet_until: number) => void;
   readonly onTask: () => void;
 }
@@ -31,7 +31,7 @@ const QUIET_MS = 1000;
 export const PART_MS = 3000;
 /** Tasks of the chat that a part is looked for in: others may write in between. */
 const LOOKED_AT = 5;
-const MOST_PARTS = 50;
+const MAX_PARTS = 50;
 
 /**
  * Makes one task of messages that belong together: the pictures of an album, and a text that the app split. Each message
@@ -81,7 +81,7 @@ export class Gather {
   /** Nothing else changes a task that waits, meanwhile. */
   async inLine<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.#line.then(work, work);
-    this.#line = turn.catch(() => undefined); // told to whoever asked for this turn
+    this.#line = turn.catch(() => undefined); // its own caller gets the error
     return await turn;
   }
 
@@ -119,13 +119,17 @@ export class Gather {
   }
 }
 
-function gatheredOf({ user, album, sent_at, long }: Written, { own, isStandIn }: TaskWords, parts: number): Gathered {
+function gatheredOf(
+  { user, album, sent_at, long }: Written,
+  { own, isPlaceholder }: TaskWords,
+  parts: number,
+): Gathered {
   return {
     user,
     sent_at,
     own,
     parts,
-    ...(isStandIn === undefined ? {} : { isStandIn }),
+    ...(isPlaceholder === undefined ? {} : { isPlaceholder }),
     ...(album === undefined ? {} : { album }),
     ...(long === undefined ? {} : { long }),
   };
@@ -182,7 +186,7 @@ interface FoundTask {
 function findTask(tasks: readonly Task[], written: Written): FoundTask | undefined {
   const task = tasks.find(({ user }) => user === String(written.user));
   const gathered = task && originOf(task)?.gathered;
-  if (task === undefined || gathered === undefined || gathered.parts >= MOST_PARTS) return undefined;
+  if (task === undefined || gathered === undefined || gathered.parts >= MAX_PARTS) return undefined;
   return isPartOf(written, gathered) ? { task, gathered } : undefined;
 }
 

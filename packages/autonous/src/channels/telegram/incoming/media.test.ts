@@ -141,9 +141,9 @@ test("a file that is larger than it was said to be is broken off", async () => {
   expect(file?.problem).toMatch(/^it is too large; the limit is/);
 });
 
-const TROUBLES = ["reset_before", "reset_after", "cut_answer", "bad_gateway", "link_expired"] as const;
+const FAILURES = ["reset_before", "reset_after", "cut_answer", "bad_gateway", "link_expired"] as const;
 
-test.each(TROUBLES)("a download that fails once by %s is tried again", async (kind) => {
+test.each(FAILURES)("a download that fails once by %s is tried again", async (kind) => {
   const place = await scratchPlace();
   await place.open();
   place.telegram.fault({ kind, method: "download" });

@@ -17,7 +17,7 @@ export interface SentFile {
 
 type Carrier = Message | ExternalReplyInfo;
 
-interface Found {
+interface TelegramFile {
   readonly file_id: string;
   readonly file_size?: number;
   readonly file_name?: string;
@@ -25,7 +25,7 @@ interface Found {
 
 interface FileRow {
   readonly kind: string;
-  readonly find: (message: Carrier) => Found | undefined;
+  readonly find: (message: Carrier) => TelegramFile | undefined;
   /** Of a file that comes without a name. */
   readonly extension: string;
 }

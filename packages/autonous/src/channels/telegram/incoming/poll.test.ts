@@ -5,7 +5,7 @@ import { BadToken } from "../channel.ts";
 
 const MINUTE = 60_000;
 
-test("messages become tasks of their chat, in order, in the name of whoever wrote them", async () => {
+test("messages become tasks of their chat, in order, in the name of their authors", async () => {
   const { telegram, open, tasks, until, woken } = await scratchPlace();
   await open();
   for (const text of ["one", "two", "/ls src", "three"]) telegram.say({ text });
@@ -115,7 +115,7 @@ test("a backlog of hundreds is seen to its end before the newest are chosen, in 
 });
 
 // oxfmt-ignore
-const TROUBLES = [
+const FAILURES = [
   { title: "500",                    fault: { kind: "server_error" } },
   { title: "a page of a gateway",    fault: { kind: "bad_gateway" } },
   { title: "JSON of a gateway",      fault: { kind: "gateway_json" } },
@@ -126,7 +126,7 @@ const TROUBLES = [
   { title: "a token revoked for a moment", fault: { kind: "unauthorized" } },
 ] as const;
 
-for (const { title, fault } of TROUBLES) {
+for (const { title, fault } of FAILURES) {
   test(`${title} when messages are asked for loses none, takes none twice, and is told without the token`, async () => {
     const { telegram, open, tasks, until, lines } = await scratchPlace();
     await open();
@@ -155,9 +155,9 @@ test("a menu that Telegram does not take now keeps no message waiting", async ()
 
 for (const [who, user] of [
   ["a stranger", 7],
-  ["somebody on the list", ADA],
+  ["a user on the list", ADA],
 ] as const) {
-  test(`a press of ${who} that Telegram does not let us answer keeps nobody waiting`, async () => {
+  test(`a press of ${who} that Telegram does not let us answer blocks no one`, async () => {
     const { telegram, open, tasks, until } = await scratchPlace();
     await open();
     const { message_id } = telegram.say({ chat: -5, text: "@fake_bot one" });
@@ -209,12 +209,12 @@ test("a network that is gone when the service starts, and again later, delays an
   await telegram.recover();
   await until(async () => (await tasks()).length === 1);
   await telegram.outage("reset");
-  await answer("an answer while nobody listens");
+  await answer("an answer without a listener");
   await until(() => lines.some((line) => /ECONNRESET/.test(line)));
   await telegram.recover();
   telegram.say({ text: "after" });
   await until(async () => (await tasks()).length === 2);
-  await telegram.until(() => telegram.answers()[0]?.text === "an answer while nobody listens", "the answer");
+  await telegram.until(() => telegram.answers()[0]?.text === "an answer without a listener", "the answer");
 });
 
 test("a message that was taken by a service that was killed is not taken again by the next", async () => {

@@ -41,7 +41,7 @@ const LONGEST_WAIT_MS = 30_000;
 /** After a longer silence what has come meanwhile is looked at as after a stop. */
 const OUTAGE_MS = 60_000;
 /** Attempts at a message that fails by a bug of ours. Then it is skipped, so that it does not block the others. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 const REMEMBERED = 1000;
 const FAILED = "This message was skipped because of an internal error; see the service log.";
 
@@ -181,7 +181,7 @@ export class Poller {
       if (error instanceof StoreError) throw error; // it is asked for again, and nothing behind it is taken before
       const tries = this.#failing.update_id === update_id ? this.#failing.tries + 1 : 1;
       this.#failing = { update_id, tries };
-      if (tries < MOST_TRIES) throw error;
+      if (tries < MAX_TRIES) throw error;
       this.#options.log(`Message ${update_id} failed and is skipped: ${(error as Error).message}`);
       if (incoming.kind === "written" && this.#options.allowed.has(incoming.user))
         showPlain(this.#options.client, incoming, FAILED);

@@ -99,7 +99,7 @@ for (const { title, saying } of NO_TASK) {
   });
 }
 
-test("a post in a channel and an edit are not read, also when Telegram sends them unasked", async () => {
+test("a post in a channel and an edit are not read, even if Telegram sends them without a request", async () => {
   const place = await scratchPlace();
   const { telegram } = place;
   telegram.publish({ chat: CHANNEL.id, text: ORDER }); // before the bot has said what it wants

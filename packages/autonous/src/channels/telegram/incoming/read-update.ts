@@ -94,7 +94,7 @@ const LONG_TEXT = 2048;
 function readMessage(update_id: number, message: Message, { bot, groups, redact }: ReadOptions): Written | undefined {
   const { from, chat, date } = message;
   if (from === undefined || from.is_bot || chat.type === "channel") return undefined;
-  // Said in the name of a group or a channel: `from` is then a stand-in, and who wrote it is not known.
+  // Sent in the name of a group or a channel: `from` is then a placeholder, and the author is unknown.
   if (message.sender_chat !== undefined || message.is_automatic_forward === true) return undefined;
   const isPrivate = chat.type === "private";
   const unread = unreadIn(message);

@@ -8,7 +8,7 @@ export interface AnsweredTask {
   readonly message_id?: number;
   /** A model wrote the answer. Output of programs and messages of our own are shown as they are. */
   readonly isMarkdown: boolean;
-  /** There is no model: what it says was typed by the person. */
+  /** Without a model: the user typed the text. */
   readonly isDirect: boolean;
   /** Who stopped it, as recorded. */
   readonly stopped_by?: string;

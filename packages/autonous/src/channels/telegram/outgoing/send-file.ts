@@ -14,7 +14,7 @@ import type { RichText } from "./rich-text.ts";
 import { optionsOf, sendParts } from "./sending.ts";
 import type { Receipt, Sending } from "./sending.ts";
 import { withoutRefused } from "./show.ts";
-import { MOST_ENTITIES, splitText } from "./split-text.ts";
+import { MAX_ENTITIES, splitText } from "./split-text.ts";
 
 const CAPTION_LIMIT = 1024;
 
@@ -34,10 +34,10 @@ export async function sendAsFile(sending: Sending, text: string): Promise<Receip
 }
 
 /** What Telegram takes of a bot. */
-const MOST_BYTES = 50_000_000;
-const MOST_PHOTO_BYTES = 10_000_000;
+const MAX_BYTES = 50_000_000;
+const MAX_PHOTO_BYTES = 10_000_000;
 /** Attempts at a file that takes too long. Then a line says so, and what follows it in the chat is sent. */
-const MOST_LATE = 3;
+const MAX_LATE = 3;
 
 type FileSending = Sending<Extract<Outgoing, { kind: "file" }>>;
 
@@ -49,18 +49,17 @@ export async function sendFile(sending: FileSending): Promise<Receipt> {
     throw new DeliveryError(`"${content.artifact}" is not an artifact of the run`, { forGood: true });
   const bytes = await sizeOf(path);
   if (bytes === undefined) return await insteadOf(sending, "is no longer stored");
-  if (bytes > MOST_BYTES)
-    return await insteadOf(sending, `has ${Math.ceil(bytes / 1e6)} MB; Telegram's limit is 50 MB`);
+  if (bytes > MAX_BYTES) return await insteadOf(sending, `has ${Math.ceil(bytes / 1e6)} MB; Telegram's limit is 50 MB`);
   if (bytes === 0) return await insteadOf(sending, "is empty");
   const late = memory.late.get(row.id) ?? 0;
-  if (late >= MOST_LATE) return await insteadOf(sending, "could not be sent: the connection is too slow");
+  if (late >= MAX_LATE) return await insteadOf(sending, "could not be sent: the connection is too slow");
   const caption = cutRich(captionOf(sending), CAPTION_LIMIT);
   const upload = (kind: "photo" | "document"): Promise<{ readonly message_id: number }> => {
     const work = sendingFile({ ...sending, kind }, new InputFile(path, content.name), caption);
     return parts.client.send(to.chat, work, parts.fileMs(bytes));
   };
   try {
-    const isPhoto = bytes <= MOST_PHOTO_BYTES && (await isPicture(path));
+    const isPhoto = bytes <= MAX_PHOTO_BYTES && (await isPicture(path));
     const { message_id } = await (isPhoto ? upload("photo").catch(orAsDocument(upload)) : upload("document"));
     memory.late.delete(row.id);
     return { receipt: String(message_id) };
@@ -134,7 +133,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
 
 /** What fits, and that there was more. */
 function cutRich(rich: RichText, limit: number): RichText {
-  if (rich.text.length <= limit) return { text: rich.text, entities: rich.entities.slice(0, MOST_ENTITIES) };
+  if (rich.text.length <= limit) return { text: rich.text, entities: rich.entities.slice(0, MAX_ENTITIES) };
   const [first = plainText("")] = splitText(rich, limit - 1);
   return { text: `${first.text}…`, entities: first.entities };
 }

@@ -116,7 +116,7 @@ test("no part of a long answer is sent again because the store could not record 
   expect(said(place).map((part) => part[0])).toEqual(["0", "1", "2"]);
 });
 
-test("an answer that nobody would scroll through is a file", async () => {
+test("an answer too long to scroll through is sent as a file", async () => {
   const place = await known();
   const { sender } = await place.open();
   const text = "line\n".repeat(50_000);

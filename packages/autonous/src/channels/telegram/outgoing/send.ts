@@ -77,13 +77,13 @@ function notSent(failure: TelegramFailure): DeliveryError {
 }
 
 /** Longer answers are files: each message takes a second, and people do not scroll through more than twenty. */
-const MOST_TEXT = 20 * MESSAGE_LIMIT;
+const MAX_TEXT = 20 * MESSAGE_LIMIT;
 
 /** An answer replies to its question. */
 async function sendText(sending: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
   const { content, task, parts } = sending;
   const answer = { ...sending, isReply: true };
-  if (content.text.length > MOST_TEXT) return await sendAsFile(answer, content.text);
+  if (content.text.length > MAX_TEXT) return await sendAsFile(answer, content.text);
   const rich = (task.isMarkdown ? markdownRich : asItIs)(withName(content.text, sending));
   return await sendParts(splitText(redactRich(rich, parts.redact)), answer);
 }

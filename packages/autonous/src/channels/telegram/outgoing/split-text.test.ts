@@ -13,7 +13,7 @@ const CASES = [
   { title: "a paragraph ends before a line",      text: "aaaa\nbb\n\ncccc dddd",     limit: 12, gives: ["aaaa\nbb", "cccc dddd"] },
   { title: "a line ends before a word",           text: "aaaa bb\ncccc dddd",        limit: 12, gives: ["aaaa bb", "cccc dddd"] },
   { title: "a sentence ends before a word",       text: "Aaa bb. Cc dd ee",          limit: 12, gives: ["Aaa bb.", "Cc dd ee"] },
-  { title: "words stay whole",                    text: "aaaa bbbb cccc",            limit: 10, gives: ["aaaa bbbb", "cccc"] },
+  { title: "words are not split",                 text: "aaaa bbbb cccc",            limit: 10, gives: ["aaaa bbbb", "cccc"] },
   { title: "what has no border is cut",           text: "abcdefghijkl",              limit: 5,  gives: ["abcde", "fghij", "kl"] },
   { title: "no character is cut in two",          text: "aaaa😀😀😀",                  limit: 5,  gives: ["aaaa", "😀😀", "😀"] },
   { title: "a border that is too early is none",  text: "a\n\nbbbbbbbbbbbbbb",       limit: 10, gives: ["a\n\nbbbbbbb", "bbbbbbb"] },

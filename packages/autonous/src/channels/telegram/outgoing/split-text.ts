@@ -5,7 +5,7 @@ import type { RichText } from "./rich-text.ts";
 /** What one message takes, in the units that JavaScript counts in, which are never fewer than Telegram's. */
 export const MESSAGE_LIMIT = 4096;
 /** Telegram ignores what is beyond. */
-export const MOST_ENTITIES = 100;
+export const MAX_ENTITIES = 100;
 /** A border before this part of a message leaves too much of it empty: the next finer border is looked for. */
 const LEAST_FULL = 0.4;
 /** A message may be this much shorter so that all of its formatting fits. */
@@ -44,7 +44,7 @@ interface Block {
 
 /** How long the part may be so that no entity in it is one too many. */
 function roomFor(near: readonly MessageEntity[], { start, limit }: Omit<Cutting, "blocks">): number {
-  const surplus = near[MOST_ENTITIES];
+  const surplus = near[MAX_ENTITIES];
   return surplus === undefined ? limit : Math.max(Math.ceil(limit * LEAST_FORMATTED), surplus.offset - start);
 }
 
@@ -94,14 +94,14 @@ function hardCut(plain: string, start: number, end: number): number {
 }
 
 /** What stands further to the right is not worth a message of blanks. */
-const MOST_INDENT = 200;
+const MAX_INDENT = 200;
 
 /** Blank lines before a part are not shown; what indents its first line is. */
 function skipBlank(plain: string, from: number): number {
   let at = from;
   for (let i = from; i < plain.length; i++) {
     if (plain[i] === "\n") at = i + 1;
-    else if (!/\s/.test(plain.charAt(i))) return Math.max(at, i - MOST_INDENT);
+    else if (!/\s/.test(plain.charAt(i))) return Math.max(at, i - MAX_INDENT);
   }
   return plain.length;
 }
@@ -119,5 +119,5 @@ function partOf(plain: string, { start, end, entities }: Cut): RichText {
     const length = Math.min(endOf(entity), start + text.length) - from;
     return length <= 0 ? [] : trimEntity(text, { ...entity, offset: from - start, length });
   });
-  return { text, entities: moved.slice(0, MOST_ENTITIES) };
+  return { text, entities: moved.slice(0, MAX_ENTITIES) };
 }

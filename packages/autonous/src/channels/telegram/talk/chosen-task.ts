@@ -8,7 +8,7 @@ import { SHORT_ID } from "./task-line.ts";
 
 /** States in which a worker has the task, or it waits for a person. */
 const RUNNING: readonly TaskState[] = ["in_progress", "model_round", "tool_round", "reply_sent", "waiting_approval"];
-export const MOST_COUNTED = 100;
+export const MAX_COUNTED = 100;
 const NAME_LENGTH = 60;
 
 export async function runningIn(store: Store, lane: string): Promise<Task | undefined> {
@@ -21,7 +21,7 @@ export async function runningIn(store: Store, lane: string): Promise<Task | unde
 
 /** Newest first. */
 export async function queuedIn(store: Store, lane: string): Promise<readonly Task[]> {
-  return (await store.tasks.list({ lane, state: "queued", limit: MOST_COUNTED })).tasks;
+  return (await store.tasks.list({ lane, state: "queued", limit: MAX_COUNTED })).tasks;
 }
 
 interface Choosing {
@@ -56,7 +56,7 @@ async function namedTask(name: string, lane: string, store: Store): Promise<Task
   const whole = (await store.tasks.get(name))?.task;
   if (whole !== undefined) return whole.lane === lane ? whole : undefined;
   if (name.length < SHORT_ID) return undefined;
-  const { tasks: last } = await store.tasks.list({ lane, limit: MOST_COUNTED });
+  const { tasks: last } = await store.tasks.list({ lane, limit: MAX_COUNTED });
   const found = last.filter(({ task_id }) => task_id.toLowerCase().endsWith(name.toLowerCase()));
   return found.length === 1 ? found[0] : undefined;
 }

@@ -48,7 +48,7 @@ test("/status and /tasks show what is running and queued, of this chat only", as
   expect(await say(place, "/tasks")).toMatch(new RegExp(`^\\w{6} · queued · second\n${id} · running · first$`));
 });
 
-test("/tasks has the words of whoever gave a task; without any, what was passed on or sent", async () => {
+test("/tasks shows the author's words of a task; without any, what was forwarded or sent", async () => {
   const place = await scratchPlace();
   await place.open();
   const { telegram } = place;

@@ -8,7 +8,7 @@ import type { Written } from "../incoming/read-update.ts";
 import { originOf } from "../origin.ts";
 import { resendUndelivered } from "../outgoing/undelivered.ts";
 import { showPlain } from "../outgoing/show.ts";
-import { chosenTask, MOST_COUNTED, noSuchTask, queuedIn, runningIn } from "./chosen-task.ts";
+import { chosenTask, MAX_COUNTED, noSuchTask, queuedIn, runningIn } from "./chosen-task.ts";
 import { oneLine } from "./short-text.ts";
 import { briefText, elapsedText, shortId, taskLine, taskTitle } from "./task-line.ts";
 import type { LineReader } from "./task-line.ts";
@@ -24,7 +24,7 @@ export interface CommandParts {
   readonly listTools: () => Promise<readonly string[]>;
   /** What is read of groups. */
   readonly groups: GroupMode;
-  /** Nobody answers but the tools: each message is a call. */
+  /** Without a model: each message is a call. */
   readonly isDirect: boolean;
   /** Shows what undoing a task would change; gives the answer where there is nothing to confirm. */
   readonly previewUndo: (written: Written, rest: string) => Promise<string | undefined>;
@@ -34,7 +34,7 @@ export interface CommandParts {
   readonly nameOf: (person: string) => string;
 }
 
-interface Given {
+interface CommandCall {
   readonly written: Written;
   /** What stands behind the command. */
   readonly rest: string;
@@ -46,7 +46,7 @@ interface CommandRow {
   /** Not in the menu. */
   readonly hidden?: true;
   /** Gives the answer; undefined where it sends one itself. */
-  readonly run: (given: Given) => Promise<string | undefined>;
+  readonly run: (given: CommandCall) => Promise<string | undefined>;
 }
 
 /** What the channel answers by itself. Every other `/word` is a task like any other. */
@@ -86,15 +86,15 @@ export async function runCommand(written: Written, parts: CommandParts): Promise
   return true;
 }
 
-const MOST_LISTED = 15;
+const MAX_LISTED = 15;
 const NOTHING = "No task is running or queued.";
 
-async function status({ written, parts }: Given): Promise<string> {
+async function status({ written, parts }: CommandCall): Promise<string> {
   const { store, clock, activityIn } = parts;
   const lane = laneOf(written);
   const [current, waiting] = [await runningIn(store, lane), await queuedIn(store, lane)];
   if (current === undefined && waiting.length === 0) return NOTHING;
-  const count = waiting.length === MOST_COUNTED ? `${MOST_COUNTED} or more` : String(waiting.length);
+  const count = waiting.length === MAX_COUNTED ? `${MAX_COUNTED} or more` : String(waiting.length);
   const lines = [
     ...(current === undefined
       ? ["No task is running.", ...nextLines(waiting.at(-1), { now: clock(), reader: readerOf(written, parts) })]
@@ -128,14 +128,14 @@ function whoHasToAnswer(task: Task, { user }: Written): string {
   return `${oneLine(originOf(task)?.name ?? "") || "Another person"} has to answer the question above.`;
 }
 
-async function tasks({ written, parts }: Given): Promise<string> {
-  const page = await parts.store.tasks.list({ lane: laneOf(written), limit: MOST_LISTED });
+async function tasks({ written, parts }: CommandCall): Promise<string> {
+  const page = await parts.store.tasks.list({ lane: laneOf(written), limit: MAX_LISTED });
   if (page.tasks.length === 0) return "No tasks in this chat yet.";
   const more = page.next === null ? [] : ["… and older tasks"];
   return [...page.tasks.map((task) => taskLine(task, readerOf(written, parts))), ...more].join("\n");
 }
 
-async function cancel({ written, rest, parts }: Given): Promise<string> {
+async function cancel({ written, rest, parts }: CommandCall): Promise<string> {
   const { store } = parts;
   const task = await chosenTask({ written, rest, store }, async (lane) => {
     const current = await runningIn(store, lane);
@@ -154,10 +154,10 @@ async function cancel({ written, rest, parts }: Given): Promise<string> {
 
 const CAN_BE_RETRIED: ReadonlySet<TaskState> = new Set(["failed", "dead_letter", "cancelled"]);
 
-async function retry({ written, rest, parts }: Given): Promise<string> {
+async function retry({ written, rest, parts }: CommandCall): Promise<string> {
   const { store } = parts;
   const task = await chosenTask({ written, rest, store }, async (lane) => {
-    const { tasks: last } = await store.tasks.list({ lane, limit: MOST_COUNTED });
+    const { tasks: last } = await store.tasks.list({ lane, limit: MAX_COUNTED });
     return last.find(({ state }) => CAN_BE_RETRIED.has(state));
   });
   if (task === undefined) return rest === "" ? "No failed or stopped task in this chat." : noSuchTask(rest);
@@ -173,7 +173,7 @@ async function retry({ written, rest, parts }: Given): Promise<string> {
 
 function outcome(
   answer: TaskAnswer | undefined,
-  { written, parts }: Pick<Given, "written" | "parts">,
+  { written, parts }: Pick<CommandCall, "written" | "parts">,
   words: Readonly<Record<"done" | "stopping", string>>,
 ): string {
   if (answer === undefined) return "The task no longer exists.";
@@ -184,7 +184,7 @@ function outcome(
   return `${words[answer.outcome]}: ${shortId(task_id)} · ${taskTitle(text)}`;
 }
 
-async function startFresh({ written, parts }: Given): Promise<string> {
+async function startFresh({ written, parts }: CommandCall): Promise<string> {
   const { store } = parts;
   const lane = laneOf(written);
   await store.history.startFresh({ lane, external_id: String(written.update_id), by: personOf(written.user) });
@@ -193,7 +193,7 @@ async function startFresh({ written, parts }: Given): Promise<string> {
   return `New conversation: your next message starts without the earlier ones. Files, memory and permissions stay.${rest}`;
 }
 
-async function tools({ parts }: Given): Promise<string> {
+async function tools({ parts }: CommandCall): Promise<string> {
   const lines = await parts.listTools();
   return lines.length === 0 ? "No tools are available here." : lines.join("\n");
 }
@@ -201,7 +201,7 @@ async function tools({ parts }: Given): Promise<string> {
 const DIRECT =
   "No model is configured: each message is one tool call, such as /ls src or /read notes.txt. You can type:";
 
-async function help({ written, parts }: Given): Promise<string> {
+async function help({ written, parts }: CommandCall): Promise<string> {
   const lines = MENU.map(({ command, description }) => `/${command}: ${description}`);
   const mustName = !written.isPrivate && parts.groups === "addressed";
   const intro = [

@@ -5,7 +5,7 @@ import type { Pressed } from "../incoming/read-update.ts";
 import { cut } from "./short-text.ts";
 
 /** What the person who pressed a button is shown. */
-export interface Told {
+export interface PressAnswer {
   readonly text: string;
   readonly isAlert: boolean;
 }
@@ -22,7 +22,7 @@ const TELLING_WAIT_MS = 10_000;
 
 export async function tellPressed(
   { query_id, on, user }: Pressed,
-  { text, isAlert }: Told,
+  { text, isAlert }: PressAnswer,
   { client, allowed }: PressParts,
 ): Promise<void> {
   const told = { text: cut(text, TELLING_LIMIT), show_alert: isAlert };

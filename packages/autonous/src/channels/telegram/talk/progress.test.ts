@@ -29,7 +29,7 @@ async function record({ store, notifier }: Place, { task }: Lease, type: EventTy
 interface Watched {
   readonly place: Place & { readonly lease: Lease };
   readonly progress: Progress;
-  /** Hears an event of the task and shows what there is to show. */
+  /** Passes an event of the task on and shows the progress. */
   readonly hear: (type: EventType, payload?: object) => Promise<void>;
   readonly pass: (ms: number) => void;
 }
@@ -154,7 +154,7 @@ test("the message says how far the running call is, and of no other call", async
   expect(telegram.answers()[0]?.text).toBe("Working · 10 s");
 });
 
-test("trouble with the message is nobody's trouble", async () => {
+test("a failure of the progress message affects nothing else", async () => {
   const { place, progress, hear, pass } = await watch();
   const { telegram } = place;
   telegram.fault({ kind: "rate_limited", method: "sendMessage", retry_after_s: 5 });
@@ -178,7 +178,7 @@ test("trouble with the message is nobody's trouble", async () => {
 const NOT_NOW = [
   { title: "Telegram asked to wait",  fault: { kind: "rate_limited", retry_after_s: 5 } },
   { title: "Telegram had a fault",    fault: { kind: "server_error" } },
-  { title: "nobody answered",         fault: { kind: "reset_before" } },
+  { title: "no response",             fault: { kind: "reset_before" } },
 ] as const;
 
 for (const { title, fault } of NOT_NOW) {
@@ -200,7 +200,7 @@ for (const { title, fault } of NOT_NOW) {
   });
 }
 
-test("a message that somebody deleted is not removed again and again", async () => {
+test("a message that a user deleted is not removed again and again", async () => {
   const { place, progress, hear, pass } = await watch();
   const { telegram, store } = place;
   await store.kv.set("telegram:progress", '{"42":77}');

@@ -35,7 +35,7 @@ const CALL_LENGTH = 200;
 const MANY_TASKS = 10_000;
 const KEPT = "telegram:progress";
 
-interface Shown {
+interface ShownProgress {
   readonly to: Address;
   readonly task_id: string;
   readonly since: number;
@@ -59,7 +59,7 @@ interface Sent {
   readonly message_id: number;
 }
 
-type Change = (shown: Shown, payload: RuntimeEvent["payload"], now: number) => void;
+type Change = (shown: ShownProgress, payload: RuntimeEvent["payload"], now: number) => void;
 
 /** What the events of a task change in what is shown of it. */
 // oxfmt-ignore
@@ -80,7 +80,7 @@ interface ShownCall {
   readonly now: number;
 }
 
-function showCall(shown: Shown, { id, text, now }: ShownCall): void {
+function showCall(shown: ShownProgress, { id, text, now }: ShownCall): void {
   shown.call_id = id;
   shown.call = text;
   shown.callSince = now;
@@ -88,7 +88,7 @@ function showCall(shown: Shown, { id, text, now }: ShownCall): void {
 }
 
 /** Of several calls at a time the one that began last is shown. */
-function endCall(shown: Shown, id: unknown): void {
+function endCall(shown: ShownProgress, id: unknown): void {
   if (id === shown.call_id) showCall(shown, { id: undefined, text: "", now: 0 });
 }
 
@@ -105,7 +105,7 @@ const ENDS: ReadonlySet<EventType> = new Set([
 /** One message for each chat that says how far its task is, changed now and then and removed at the end. */
 export class Progress {
   readonly #options: Required<ProgressOptions>;
-  readonly #shown = new Map<string, Shown>();
+  readonly #shown = new Map<string, ShownProgress>();
   /** Messages of tasks that have ended, until Telegram has removed them. */
   #leaving: readonly Sent[] = [];
   /** The lanes of tasks; null for tasks of other channels. */
@@ -163,7 +163,7 @@ export class Progress {
     }
   }
 
-  #begin(lane: string, task_id: string, to: Address): Shown {
+  #begin(lane: string, task_id: string, to: Address): ShownProgress {
     const known = this.#shown.get(lane);
     if (known?.task_id === task_id) return known;
     const call = { call: "", call_id: undefined, callSince: 0, far: "" };
@@ -182,7 +182,7 @@ export class Progress {
     await this.#removeLeaving();
   }
 
-  async #write(shown: Shown, text: string): Promise<void> {
+  async #write(shown: ShownProgress, text: string): Promise<void> {
     const { client } = this.#options;
     const { message, to } = shown;
     const { chat } = to;
@@ -204,7 +204,7 @@ export class Progress {
   }
 
   /** Until there is a message that tells more. */
-  async #type(shown: Shown, now: number): Promise<void> {
+  async #type(shown: ShownProgress, now: number): Promise<void> {
     if (shown.message !== undefined || now < shown.typingAt) return;
     shown.typingAt = now + TYPING_MS;
     const { to } = shown;
@@ -256,12 +256,12 @@ function everyMsAt(ageMs: number): number {
   return INTERVALS.find(({ beforeMs }) => ageMs < beforeMs)?.everyMs ?? INTERVALS[2].everyMs;
 }
 
-function textOf(shown: Shown, now: number): string {
+function textOf(shown: ShownProgress, now: number): string {
   const head = `Working · ${elapsedText(now - shown.since)}`;
   return [head, shown.fallback, ...callLines(shown, now)].filter((part) => part !== "").join("\n");
 }
 
-function callLines({ call, callSince, far }: Shown, now: number): readonly string[] {
+function callLines({ call, callSince, far }: ShownProgress, now: number): readonly string[] {
   if (call === "") return [];
   return [`${call} · ${elapsedText(now - callSince)}`, ...(far === "" ? [] : [far])];
 }

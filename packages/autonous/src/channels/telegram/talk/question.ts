@@ -25,7 +25,7 @@ export interface Question {
   readonly whole?: string;
 }
 
-interface Asked {
+interface QuestionState {
   readonly now: number;
   /** What became of it. Left out while it is open. */
   readonly outcome?: string;
@@ -44,7 +44,7 @@ interface Piece {
  * What a person is asked to agree to, for the screen of a phone: one sentence, then exactly what would run or change, why
  * it is asked, what each wider yes allows, and the rest folded. Nothing in it is hidden or acts on the app.
  */
-export function makeQuestion(request: ApprovalRequest, { now, outcome }: Asked): Question {
+export function makeQuestion(request: ApprovalRequest, { now, outcome }: QuestionState): Question {
   const block = blockOf(request);
   const shown = cutBlock(block.text);
   const details = detailLines(request, now).join("\n");

@@ -13,13 +13,13 @@ import { RateLimit } from "../api/rate-limit.ts";
 
 const BOB = 77;
 
-interface Asked {
+interface OpenQuestion {
   readonly request: ApprovalRequest;
   readonly message: ChatMessage;
 }
 
 /** A task of Ada's that asks for something. */
-async function ask(place: Place, given: Partial<ApprovalRequest> = {}, chat: number = ADA): Promise<Asked> {
+async function ask(place: Place, given: Partial<ApprovalRequest> = {}, chat: number = ADA): Promise<OpenQuestion> {
   const { telegram, store, notifier } = place;
   telegram.say({ text: "@fake_bot do it", chat });
   const { task } = await place.claim();
@@ -35,7 +35,7 @@ async function ask(place: Place, given: Partial<ApprovalRequest> = {}, chat: num
   return { request, message };
 }
 
-async function stateOf({ store }: Place, { request }: Asked): Promise<string | undefined> {
+async function stateOf({ store }: Place, { request }: OpenQuestion): Promise<string | undefined> {
   return (await store.approvals.get(request.approval_id))?.state;
 }
 
@@ -146,7 +146,7 @@ test("what offers nothing wider has no button for it", async () => {
 
 // oxfmt-ignore
 const REFUSED = [
-  { title: "of somebody who is not on the list",  chat: -5,  press: { user: 7, chat: -5 },          says: "You do not have access to this bot" },
+  { title: "of a user who is not on the list",    chat: -5,  press: { user: 7, chat: -5 },          says: "You do not have access to this bot" },
   { title: "of another person in the same group", chat: -5,  press: { user: BOB, chat: -5 },        says: "Only the person who gave the task can answer" },
   { title: "in another chat",                     chat: -5,  press: { chat: ADA },                  says: "This button works only in the chat it was sent to" },
   { title: "on another message",                  chat: ADA, press: { message_id: 1 },              says: "This button is out of date: use the newest message that asks for this" },
@@ -213,7 +213,7 @@ for (const { title, end, says } of ELSEWHERE) {
   });
 }
 
-test("what is too long for a message comes whole as a file, before the buttons", async () => {
+test("text that is too long for a message is sent as a file, before the buttons", async () => {
   const place = await scratchPlace();
   await place.open();
   const { message, request } = await ask(place, { params: { cmd: `echo ${"x".repeat(10_000)} end` } });
@@ -333,7 +333,7 @@ test("a question that had to be sent twice is answered on the last one, and both
   const channel = await place.open();
   const asked = await ask(place);
   const [row] = await place.until(async () => [await place.store.outbox.receiptOf(asked.request.approval_id)]);
-  // As after a crash between Telegram's yes and its record: the first message is on nobody's record.
+  // As after a crash between Telegram's yes and its record: the first message is not recorded.
   const content = { kind: "approval", approval_id: asked.request.approval_id } as const;
   const again = {
     id: 9,

@@ -20,7 +20,7 @@ import { answerOf, isBoundTo, makeKeyboard, readButton } from "./question-button
 import type { PressedButton } from "./question-buttons.ts";
 import { makeQuestion, outcomeOf } from "./question.ts";
 import { tellPressed } from "./press.ts";
-import type { Told } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
 import { Reasons } from "./reasons.ts";
 import { cut } from "./short-text.ts";
 
@@ -35,7 +35,7 @@ export interface QuestionParts {
 }
 
 /** As many characters as an answer may have (`protocol/approval.ts`). */
-const MOST_REASON = 2000;
+const MAX_REASON = 2000;
 const NOT_YOURS = "Only the person who gave the task can answer";
 
 /** Requests for approval as messages with buttons: asked, answered, and changed to what became of them. */
@@ -110,7 +110,7 @@ export class Questions {
       return true;
     }
     await this.#reasons.take(written, approval_id);
-    const reason = cut(written.text, MOST_REASON);
+    const reason = cut(written.text, MAX_REASON);
     const answer = { answer: "deny", reason, by: personOf(written.user), via: "telegram" } as const;
     const taken = await store.approvals.answer(approval_id, answer);
     if (taken?.won === true) {
@@ -118,7 +118,7 @@ export class Questions {
       tellQuietly(
         this.#parts.client,
         written,
-        written.text.length <= MOST_REASON
+        written.text.length <= MAX_REASON
           ? "Denied. The agent gets your reason."
           : "Denied. The agent gets the beginning of your reason; the rest is too long.",
       );
@@ -170,12 +170,12 @@ export class Questions {
     await this.#reasons.settle(async (id) => (await this.#parts.store.approvals.get(id))?.state === "pending");
   }
 
-  /** In a group that has become a supergroup: nobody can press it there, and its number means another message now. */
+  /** In a group that has become a supergroup: it cannot be pressed there, and its number means another message now. */
   #isLeft({ chat }: OpenQuestion): boolean {
     return this.#parts.client.numberOf(chat) !== chat;
   }
 
-  async #answer(pressed: Pressed): Promise<Told> {
+  async #answer(pressed: Pressed): Promise<PressAnswer> {
     const no = (text: string) => ({ text, isAlert: true });
     const { store, allowed, onTask } = this.#parts;
     if (!allowed.has(pressed.user)) return no("You do not have access to this bot");
@@ -197,7 +197,7 @@ export class Questions {
     return taken.won ? { text: outcome, isAlert: false } : no(`Too late: ${outcome}`);
   }
 
-  async #askReason({ user, on }: Pressed, approval: Approval): Promise<Told> {
+  async #askReason({ user, on }: Pressed, approval: Approval): Promise<PressAnswer> {
     const { approval_id } = approval.request;
     if (approval.state !== "pending") return { text: `Too late: ${await this.#outcomeOf(approval)}`, isAlert: true };
     if (on === undefined) return { text: "Request not found", isAlert: true };

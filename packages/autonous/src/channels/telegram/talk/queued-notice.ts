@@ -3,7 +3,7 @@ import type { Store } from "../../../store/store.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { addressOf, inTopic, laneOf } from "../address.ts";
 import type { Address } from "../address.ts";
-import { MOST_COUNTED, queuedIn, runningIn } from "./chosen-task.ts";
+import { MAX_COUNTED, queuedIn, runningIn } from "./chosen-task.ts";
 
 export interface QueuedNoticeOptions {
   readonly store: Store;
@@ -78,7 +78,7 @@ export class QueuedNotice {
     const { length } = await queuedIn(store, lane);
     if (length === 0) return "";
     const current = await runningIn(store, lane);
-    const count = `${length}${length === MOST_COUNTED ? " or more" : ""}`;
+    const count = `${length}${length === MAX_COUNTED ? " or more" : ""}`;
     if (current?.state === "waiting_approval")
       return `Queued (${count}): answer the question above first. A reply to it denies the call with your words as the reason.`;
     if (current === undefined) return undefined; // it begins in a moment

@@ -43,7 +43,7 @@ const KEPT = "telegram:reasons";
 const TAKEN = "telegram:reason-taken";
 const LAST = "reason-last";
 /** More people than answer at a time. */
-const MOST_AWAITED = 100;
+const MAX_AWAITED = 100;
 const PROMPT = "What is the reason? Reply to this message: the agent gets your words, and the call is denied.";
 
 /** Reasons for a no that people write: asked for, and recognised by the message that they reply to. */
@@ -67,7 +67,7 @@ export class Reasons {
     const before = known.find((each) => each.approval_id === approval_id && each.chat === chat);
     const awaited: Awaited = { ...to, chat, approval_id, user, message_id: before?.message_id ?? null };
     const others = known.filter((each) => each.approval_id !== approval_id);
-    await this.#keep([...others, awaited].slice(-MOST_AWAITED));
+    await this.#keep([...others, awaited].slice(-MAX_AWAITED));
     client.say(to.chat, "The question for a reason", async (api, signal) => {
       const sent = await sendPart(
         api,

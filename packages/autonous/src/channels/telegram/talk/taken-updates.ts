@@ -2,7 +2,7 @@ import { parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
 
 /** More than Telegram delivers again after a kill: a batch of 100, or the largest backlog. */
-const MOST_KEPT = 1000;
+const MAX_KEPT = 1000;
 
 type Taken = readonly (readonly [update_id: number, what: string])[];
 
@@ -25,7 +25,7 @@ export class TakenUpdates {
 
   async keep(update_id: number, what: string): Promise<void> {
     const others = (await this.#read()).filter(([id]) => id !== update_id);
-    await this.#store.kv.set(this.#key, JSON.stringify([...others, [update_id, what]].slice(-MOST_KEPT)));
+    await this.#store.kv.set(this.#key, JSON.stringify([...others, [update_id, what]].slice(-MAX_KEPT)));
   }
 
   async #read(): Promise<Taken> {

@@ -16,7 +16,7 @@ import { writeOrigin } from "../origin.ts";
 import { sendPart } from "../outgoing/show.ts";
 import { chosenTask, noSuchTask } from "./chosen-task.ts";
 import { tellPressed } from "./press.ts";
-import type { Told } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
 import { taskTitle, countOf, shortId, taskLine } from "./task-line.ts";
 
 export interface UndoParts {
@@ -42,11 +42,11 @@ interface Preview {
 
 const KEPT = "telegram:undos";
 /** Older buttons say that they are out of date. */
-const MOST_KEPT = 50;
+const MAX_KEPT = 50;
 /** How many tasks back the last change is looked for. */
-const MOST_SEARCHED = 20;
+const MAX_SEARCHED = 20;
 const DIFF_LENGTH = 2500;
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 const DIGEST_BOUND = 8;
 const DATA = /^u:([\w-]{8,16}):([0-9a-f]{8})$/;
 
@@ -89,7 +89,7 @@ export class Undos {
 
   /** The newest task whose changes stand. Undoing an undo has to be asked for by its id. */
   async #lastChanged(lane: string, changes: Runtime["changes"]): Promise<Task | undefined> {
-    const { tasks } = await this.#parts.store.tasks.list({ lane, limit: MOST_SEARCHED });
+    const { tasks } = await this.#parts.store.tasks.list({ lane, limit: MAX_SEARCHED });
     for (const task of tasks) {
       if (task.undoes !== null || task.started_at === null) continue;
       if (await mayHaveChanged(task, changes)) return task;
@@ -103,7 +103,7 @@ export class Undos {
     const digest = digestOfUndo(run_id, planned);
     const nonce = randomBytes(6).toString("base64url");
     const preview: Preview = { nonce, lane: laneOf(written), user, task_id, run_id, digest };
-    await this.#keep([...(await this.#previews()), preview].slice(-MOST_KEPT));
+    await this.#keep([...(await this.#previews()), preview].slice(-MAX_KEPT));
     const to = addressIn(written);
     const part = previewText(task, planned);
     const data = `u:${nonce}:${digest.slice(0, DIGEST_BOUND)}`;
@@ -114,8 +114,8 @@ export class Undos {
   }
 
   /** A button counts in its chat, for the person who asked, for what was shown, once. */
-  async #take({ user, data, on }: Pressed): Promise<Told> {
-    const no = (text: string): Told => ({ text, isAlert: true });
+  async #take({ user, data, on }: Pressed): Promise<PressAnswer> {
+    const no = (text: string): PressAnswer => ({ text, isAlert: true });
     const { store, allowed, onTask, client } = this.#parts;
     if (!allowed.has(user)) return no("You do not have access to this bot");
     const [, nonce, digest = ""] = DATA.exec(data) ?? [];
@@ -162,8 +162,8 @@ async function mayHaveChanged({ run_id }: Task, changes: Runtime["changes"]): Pr
 
 function previewText(task: Task, planned: readonly FileDiff[]): { text: string; entities: MessageEntity[] } {
   const head = `Undo task ${shortId(task.task_id)} (${taskTitle(task.text)})? This would change ${countOf(planned.length, "file")}:`;
-  const names = planned.slice(0, MOST_NAMED).map(({ path }) => `- ${makeVisible(path)}`);
-  const more = planned.length > MOST_NAMED ? [`… and ${planned.length - MOST_NAMED} more`] : [];
+  const names = planned.slice(0, MAX_NAMED).map(({ path }) => `- ${makeVisible(path)}`);
+  const more = planned.length > MAX_NAMED ? [`… and ${planned.length - MAX_NAMED} more`] : [];
   const top = [head, ...names, ...more].join("\n").slice(0, 1200).toWellFormed();
   const whole = showPlainlyLines(planned.map(({ diff }) => diff.trimEnd()).join("\n"));
   const isCut = whole.length > DIFF_LENGTH || planned.some(({ truncated }) => truncated);

@@ -5,7 +5,7 @@ import { commandsOf, kindOf } from "./kinds.ts";
 import type { World } from "./world.ts";
 
 /** A task that the campaign wants done. */
-export interface Wish {
+export interface PlannedTask {
   /** Stands in its text, and is the id of its message. */
   readonly task: string;
   readonly chat: string;
@@ -23,34 +23,34 @@ export interface Wish {
   retries: number;
 }
 
-export interface Wishes {
-  readonly all: readonly Wish[];
-  add(kind: KindName, chat: string): Wish;
-  byTask(task: string): Wish | undefined;
-  byId(task_id: string): Wish | undefined;
+export interface TaskPlan {
+  readonly all: readonly PlannedTask[];
+  add(kind: KindName, chat: string): PlannedTask;
+  byTask(task: string): PlannedTask | undefined;
+  byId(task_id: string): PlannedTask | undefined;
   /** Those that were not taken in yet, in the order in which they are to be. */
-  waiting(): Wish[];
+  waiting(): PlannedTask[];
 }
 
 /** A kill or two may fall into it. */
 const DELAY_MS = 1500;
 
 /** `isDirect`: without a model, so the text contains the calls themselves. */
-export function createWishes(world: World, isDirect: boolean): Wishes {
-  const all: Wish[] = [];
+export function createTaskPlan(world: World, isDirect: boolean): TaskPlan {
+  const all: PlannedTask[] = [];
   return {
     all,
     add(kind, chat) {
       const task = `w${all.length + 1}`;
       const text = isDirect ? commandsOf({ task, chat, kind }) : `Do ${task}`;
       const later = kindOf(kind).delayed === true ? { run_at: new Date(Date.now() + DELAY_MS).toISOString() } : {};
-      const wish: Wish = { task, chat, kind, text, retries: 0, ...later };
+      const planned: PlannedTask = { task, chat, kind, text, retries: 0, ...later };
       if (kindOf(kind).rounds.flat().includes("remove")) writeFileSync(join(world.root, "doomed", task), `${task}\n`);
-      all.push(wish);
-      return wish;
+      all.push(planned);
+      return planned;
     },
-    byTask: (task) => all.find((wish) => wish.task === task),
-    byId: (task_id) => all.find((wish) => wish.task_id === task_id),
+    byTask: (task) => all.find((planned) => planned.task === task),
+    byId: (task_id) => all.find((planned) => planned.task_id === task_id),
     waiting: () => all.filter(({ task_id }) => task_id === undefined),
   };
 }
