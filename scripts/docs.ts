@@ -11,7 +11,7 @@ import { METRICS } from "../packages/autonous/src/telemetry/metric-table.ts";
 import { schemaOf } from "../packages/runtime/src/contract/tool.ts";
 import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.ts";
 import { memoryOf } from "../packages/autonous/src/store/tool-memory.ts";
-import { RUN_LATER } from "../packages/runtime/src/policy/run-later.ts";
+import { RUN_LATER } from "../packages/runtime/src/policy/paths/run-later.ts";
 import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
 import { libraryPage } from "./library-reference.ts";
 

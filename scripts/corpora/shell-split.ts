@@ -1,6 +1,6 @@
 import { parseCommands } from "../../packages/runtime/src/shell/parse-commands.ts";
 import type { SimpleCommand } from "../../packages/runtime/src/shell/parsed-shell.ts";
-import { nameOf } from "../../packages/runtime/src/shell/runner.ts";
+import { nameOf } from "../../packages/runtime/src/shell/carriers/runner.ts";
 import type { Verdict } from "./verdict.ts";
 
 interface SplitCase {

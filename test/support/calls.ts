@@ -11,7 +11,7 @@ import type {
   ToolFacts,
   WorkspaceContext,
 } from "../../packages/runtime/src/policy/decide.ts";
-import { nameCommand } from "../../packages/runtime/src/policy/name-command.ts";
+import { nameCommand } from "../../packages/runtime/src/policy/commands/name-command.ts";
 import { PERMISSION_CLASSES, PERMISSIONS, RISKS, SIDE_EFFECTS } from "../../packages/runtime/src/protocol/call.ts";
 import { PROFILE_NAMES } from "../../packages/runtime/src/protocol/configuration.ts";
 import type { PolicyRule } from "../../packages/runtime/src/protocol/configuration.ts";

@@ -32,7 +32,7 @@ import { Runs } from "./runs/runs.ts";
 import type { Run } from "./runs/runs.ts";
 import { useSkill } from "./runs/use-skill.ts";
 import type { Explanation, Runtime, RuntimeOptions, UndoOptions } from "./options/runtime-options.ts";
-import { secretsOf } from "./redact/secret-variables.ts";
+import { secretsOf } from "./redact/assignments/secret-variables.ts";
 import { prepareStart } from "./start/start.ts";
 import { BUILT_IN } from "./tools/all.ts";
 import { updateMemory } from "./tools/update-memory.ts";

@@ -17,10 +17,10 @@ import type {
 import { DEFAULTS } from "../options/defaults.ts";
 import type { RunProgram } from "../contract/skills.ts";
 import type { CommandWatch, WatchRequest } from "../machine/watch/command-watch.ts";
-import type { ClosedPaths } from "../policy/closed-paths.ts";
+import type { ClosedPaths } from "../policy/paths/closed-paths.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
 import type { Processes } from "../machine/processes.ts";
-import { COMMAND_VIEWS } from "../policy/command-view.ts";
+import { COMMAND_VIEWS } from "../policy/commands/command-view.ts";
 import type { ProfileName, SandboxMode } from "../protocol/configuration.ts";
 import { GitPlacesReader } from "../machine/system/read-git-places.ts";
 import { stateFolders } from "../machine/system/state-folders.ts";
@@ -63,7 +63,7 @@ export class Commands {
   #level = "none";
   #processes: Promise<Processes> | undefined;
   #watch: Promise<CommandWatch> | undefined;
-  #places: Promise<typeof import("../policy/opened-places.ts")> | undefined;
+  #places: Promise<typeof import("../policy/paths/opened-places.ts")> | undefined;
 
   constructor(options: CommandsOptions) {
     this.#options = options;
@@ -183,7 +183,7 @@ export class Commands {
 
   /** Which files that run later the command may change. Background commands may change none. */
   async #opensFor({ commands, confirmed = false }: CallFacts): Promise<Command["opens"]> {
-    const { openedPlaces } = await (this.#places ??= import("../policy/opened-places.ts"));
+    const { openedPlaces } = await (this.#places ??= import("../policy/paths/opened-places.ts"));
     const { roots, home, git_places = [] } = this.workspace;
     return openedPlaces(commands, { roots, home, git_places, confirmed });
   }

@@ -1,9 +1,9 @@
-import type { CommandFinding } from "./check-command.ts";
-import { findLaterPlace } from "./check-path.ts";
+import type { CommandFinding } from "./commands/check-command.ts";
+import { findLaterPlace } from "./paths/check-path.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
-import { withoutNeeds } from "./needed-permissions.ts";
+import { withoutNeeds } from "./commands/needed-permissions.ts";
 import { CAUTIONS, MANY_FILES } from "./profiles.ts";
-import { findRuleAmong, namesPlace, rulesOf } from "./rules.ts";
+import { findRuleAmong, namesPlace, rulesOf } from "./rules/rules.ts";
 import { confirm, deny, isChange, quote } from "./verdict.ts";
 import type { Subject, Verdict } from "./verdict.ts";
 

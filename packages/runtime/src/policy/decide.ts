@@ -1,8 +1,8 @@
 import type { Effect } from "../protocol/decision.ts";
 import { checkHiddenNames, checkManyFiles, checkNetwork, checkRisky, checkRunLater } from "./cautions.ts";
-import { checkHiddenTracked } from "./check-git.ts";
+import { checkHiddenTracked } from "./git/check-git.ts";
 import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
-import { checkCommandPaths, checkUnshownPaths } from "./command-rules.ts";
+import { checkCommandPaths, checkUnshownPaths } from "./rules/command-rules.ts";
 import {
   checkAddresses,
   checkCheckpoint,
@@ -13,10 +13,10 @@ import {
   checkSensitivity,
   checkToolsInForce,
 } from "./floor.ts";
-import { checkProjectRules, checkRules, placeOf } from "./judge-rules.ts";
+import { checkProjectRules, checkRules, placeOf } from "./rules/judge-rules.ts";
 import { REACH_TEXT, PROFILES, reachOfCall, reachIgnoringRisk } from "./profiles.ts";
 import type { ProfileEffect } from "./profiles.ts";
-import { findRule } from "./rules.ts";
+import { findRule } from "./rules/rules.ts";
 import { allow, confirm, deny } from "./verdict.ts";
 import type { CheckVerdict, Decision, Subject, Verdict } from "./verdict.ts";
 

@@ -2,9 +2,9 @@ import type { Access, Tool } from "../contract/tool.ts";
 import type { Permission, Risk } from "../protocol/call.ts";
 import type { PolicyConfiguration, ProfileName } from "../protocol/configuration.ts";
 import type { AddressVerdict } from "./check-address.ts";
-import type { CommandVerdict } from "./check-command.ts";
-import type { NamedPlace } from "./command-words.ts";
-import type { NeededPermissions } from "./needed-permissions.ts";
+import type { CommandVerdict } from "./commands/check-command.ts";
+import type { NamedPlace } from "./commands/command-words.ts";
+import type { NeededPermissions } from "./commands/needed-permissions.ts";
 import type { ParsedShell } from "../shell/parsed-shell.ts";
 
 /** The parts of a tool that a decision depends on. The labels `read_only` and `destructive` are ignored (spec 1). */

@@ -1,12 +1,12 @@
 import type { Permission } from "../protocol/call.ts";
-import { checkGitContents } from "./check-git.ts";
-import { judgeInRoots, judgeSensitivity } from "./check-path.ts";
-import type { ClosedPlace } from "./check-path.ts";
+import { checkGitContents } from "./git/check-git.ts";
+import { judgeInRoots, judgeSensitivity } from "./paths/check-path.ts";
+import type { ClosedPlace } from "./paths/check-path.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
-import { permissionsOf } from "./needed-permissions.ts";
+import { permissionsOf } from "./commands/needed-permissions.ts";
 import { reachOfTouches } from "./profiles.ts";
-import { placesOf } from "./skill-places.ts";
-import { judge } from "./judge-rules.ts";
+import { placesOf } from "./paths/skill-places.ts";
+import { judge } from "./rules/judge-rules.ts";
 import { areCommandsInForce, IN_FORCE, isInForce, isReachInForce } from "./tools-in-force.ts";
 import { deny, quote } from "./verdict.ts";
 import type { Subject, Verdict } from "./verdict.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { any, callOf, manyFiles, STRICTNESS, WORKSPACE } from "../../../../test/support/calls.ts";
 import type { GivenCall } from "../../../../test/support/calls.ts";
 import type { PolicyConfiguration, PolicyRule, ProfileName } from "../protocol/configuration.ts";
-import { isCarrierPattern } from "./carrier-pattern.ts";
+import { isCarrierPattern } from "./rules/carrier-pattern.ts";
 import { decide } from "./decide.ts";
 import type { DecisionSettings, WorkspaceContext } from "./decide.ts";
 import { narrowBy } from "./layers.ts";

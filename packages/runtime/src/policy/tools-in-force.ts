@@ -3,8 +3,8 @@ import type { ShellRedirection, ShellWord, SimpleCommand } from "../shell/parsed
 import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
 import { REACH_TEXT, PROFILES, reachOfTool } from "./profiles.ts";
 import type { Reach } from "./profiles.ts";
-import { rulesOf } from "./rules.ts";
-import type { CompiledRule } from "./rules.ts";
+import { rulesOf } from "./rules/rules.ts";
+import type { CompiledRule } from "./rules/rules.ts";
 
 export interface InForce {
   readonly inForce: boolean;

@@ -1,7 +1,7 @@
 import type { Effect, Scope } from "../protocol/decision.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 import type { CallFacts, DecisionSettings, ResolvedTouch, RuleOrigin, WorkspaceContext } from "./facts.ts";
-import type { CompiledRule } from "./rules.ts";
+import type { CompiledRule } from "./rules/rules.ts";
 
 /** The result of one check, even if another one decided. */
 export interface CheckVerdict {

@@ -1,9 +1,9 @@
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { claimOf } from "./names.ts";
-import type { Claim } from "./names.ts";
-import { isKeyMember } from "./pairs.ts";
-import { isPlaceholderOrReference } from "./placeholders.ts";
-import { isWordy } from "./values.ts";
+import { claimOf } from "./assignments/names.ts";
+import type { Claim } from "./assignments/names.ts";
+import { isKeyMember } from "./assignments/pairs.ts";
+import { isPlaceholderOrReference } from "./assignments/placeholders.ts";
+import { isWordy } from "./assignments/values.ts";
 
 interface Result {
   readonly value: unknown;

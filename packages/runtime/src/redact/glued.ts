@@ -1,8 +1,8 @@
-import { CODE, isIn, isSpace, SETS, setOf } from "./character-sets.ts";
-import type { Span } from "./find-shape.ts";
+import { CODE, isIn, isSpace, SETS, setOf } from "./text/character-sets.ts";
+import type { Span } from "./shapes/find-shape.ts";
 import { scan } from "./scan.ts";
-import { mergeSpans } from "./spans.ts";
-import { createView, runStart } from "./text-view.ts";
+import { mergeSpans } from "./text/spans.ts";
+import { createView, runStart } from "./text/text-view.ts";
 
 /** No token that needs an end is shorter, or longer. The longest is less than a stream holds back of a word. */
 const SHORTEST = 16;

@@ -1,13 +1,13 @@
 import { redactFields } from "./fields.ts";
-import type { Span } from "./find-shape.ts";
+import type { Span } from "./shapes/find-shape.ts";
 import { withGlued } from "./glued.ts";
-import { compileKnown } from "./known-values.ts";
-import type { KnownValues } from "./known-values.ts";
+import { compileKnown } from "./encodings/known-values.ts";
+import type { KnownValues } from "./encodings/known-values.ts";
 import { scan } from "./scan.ts";
-import { mergeSpans, replaceSpans, spansBefore } from "./spans.ts";
+import { mergeSpans, replaceSpans, spansBefore } from "./text/spans.ts";
 import { createStream } from "./stream.ts";
 import type { StreamRedactor } from "./stream.ts";
-import { createView } from "./text-view.ts";
+import { createView } from "./text/text-view.ts";
 
 interface RedactOptions {
   /** Secrets known by value. Found verbatim, wrapped over lines, and encoded for JSON, URLs, base64 and hex. */

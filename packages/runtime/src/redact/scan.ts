@@ -1,16 +1,16 @@
-import { Borders } from "./borders.ts";
-import { encodedSpans } from "./encoded.ts";
-import type { DecodedPart } from "./encoded.ts";
-import { extend } from "./extent.ts";
-import type { Tail } from "./extent.ts";
-import type { SecretMatch, Span } from "./find-shape.ts";
+import { Borders } from "./text/borders.ts";
+import { encodedSpans } from "./encodings/encoded.ts";
+import type { DecodedPart } from "./encodings/encoded.ts";
+import { extend } from "./text/extent.ts";
+import type { Tail } from "./text/extent.ts";
+import type { SecretMatch, Span } from "./shapes/find-shape.ts";
 import { ANCHORS, RULES } from "./secret-rules.ts";
-import { CODE, isIn, isSpace } from "./character-sets.ts";
-import { findLastKeyLine } from "./key-lines.ts";
-import { unquotedSpans } from "./quoted-words.ts";
-import { mergeSpans } from "./spans.ts";
-import { createView } from "./text-view.ts";
-import type { View } from "./text-view.ts";
+import { CODE, isIn, isSpace } from "./text/character-sets.ts";
+import { findLastKeyLine } from "./keys/key-lines.ts";
+import { unquotedSpans } from "./encodings/quoted-words.ts";
+import { mergeSpans } from "./text/spans.ts";
+import { createView } from "./text/text-view.ts";
+import type { View } from "./text/text-view.ts";
 
 /** How far rules have read. No later text changes anything before `settled`. */
 interface Progress {

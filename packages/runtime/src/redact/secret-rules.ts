@@ -1,24 +1,24 @@
-import { findAssignment } from "./secret-assignments.ts";
-import { compileAutomaton } from "./automaton.ts";
-import type { CharacterSet } from "./character-sets.ts";
-import { findAwsKey, findEncodedKey, findJwt, findShape, findSplitShape } from "./find-shape.ts";
-import type { SecretMatch, Span } from "./find-shape.ts";
-import { findBasic, findBearer, findCookies } from "./http-secrets.ts";
+import { findAssignment } from "./assignments/secret-assignments.ts";
+import { compileAutomaton } from "./text/automaton.ts";
+import type { CharacterSet } from "./text/character-sets.ts";
+import { findAwsKey, findEncodedKey, findJwt, findShape, findSplitShape } from "./shapes/find-shape.ts";
+import type { SecretMatch, Span } from "./shapes/find-shape.ts";
+import { findBasic, findBearer, findCookies } from "./shapes/http-secrets.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { findPrivateKey, findPuttyKey } from "./private-keys.ts";
-import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
-import { findOraclePassword, findUrlPassword, findPgpass, PGPASS_PORTS } from "./urls.ts";
-import { findFedSecret, findProgramSecrets } from "./find-program.ts";
-import { PROGRAM_WORDS } from "./program-secrets.ts";
-import { DER_BEGINNINGS, findDerKey } from "./der-keys.ts";
-import { ESCAPE_WORDS, findEncoded } from "./encoded.ts";
-import { findKeyLine, keepPublicBlock } from "./key-lines.ts";
-import { AFTER_VALUE, findKeyMember, findValueBeforeName, MEMBER_WORDS } from "./pairs.ts";
-import { AFTER_QUOTE, findQuotedWord, QUOTES_IN_WORDS } from "./quoted-words.ts";
-import { skipRedacted } from "./read-value.ts";
-import { isPlaceholderOrReference } from "./placeholders.ts";
-import { leftOf, readingsOf, restOfLine } from "./text-view.ts";
-import type { View } from "./text-view.ts";
+import { findPrivateKey, findPuttyKey } from "./keys/private-keys.ts";
+import { SHAPES, SPLIT_SHAPES } from "./shapes/shapes.ts";
+import { findOraclePassword, findUrlPassword, findPgpass, PGPASS_PORTS } from "./shapes/urls.ts";
+import { findFedSecret, findProgramSecrets } from "./shapes/find-program.ts";
+import { PROGRAM_WORDS } from "./shapes/program-secrets.ts";
+import { DER_BEGINNINGS, findDerKey } from "./keys/der-keys.ts";
+import { ESCAPE_WORDS, findEncoded } from "./encodings/encoded.ts";
+import { findKeyLine, keepPublicBlock } from "./keys/key-lines.ts";
+import { AFTER_VALUE, findKeyMember, findValueBeforeName, MEMBER_WORDS } from "./assignments/pairs.ts";
+import { AFTER_QUOTE, findQuotedWord, QUOTES_IN_WORDS } from "./encodings/quoted-words.ts";
+import { skipRedacted } from "./assignments/read-value.ts";
+import { isPlaceholderOrReference } from "./assignments/placeholders.ts";
+import { leftOf, readingsOf, restOfLine } from "./text/text-view.ts";
+import type { View } from "./text/text-view.ts";
 
 /**
  * A word in or near a secret, and the function that examines each occurrence. Every examination is bounded: it reads at

@@ -1,14 +1,14 @@
-import { extend } from "./extent.ts";
-import type { Tail } from "./extent.ts";
-import type { Span } from "./find-shape.ts";
+import { extend } from "./text/extent.ts";
+import type { Tail } from "./text/extent.ts";
+import type { Span } from "./shapes/find-shape.ts";
 import { gluedStart, withGlued } from "./glued.ts";
-import type { KnownValues } from "./known-values.ts";
+import type { KnownValues } from "./encodings/known-values.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
-import { endsInPlainWord } from "./plain-word.ts";
+import { endsInPlainWord } from "./assignments/plain-word.ts";
 import { scan } from "./scan.ts";
-import { mergeSpans } from "./spans.ts";
-import { createView, LOOK_BACK } from "./text-view.ts";
-import type { View } from "./text-view.ts";
+import { mergeSpans } from "./text/spans.ts";
+import { createView, LOOK_BACK } from "./text/text-view.ts";
+import type { View } from "./text/text-view.ts";
 
 /**
  * Redacts a text that arrives in chunks. The concatenated output is the redacted full text, wherever the chunks were

@@ -1,10 +1,10 @@
 import { parse } from "unbash";
 import { hidesSomething } from "./hidden-text.ts";
-import { outputOf } from "./known-output.ts";
+import { outputOf } from "./evaluation/known-output.ts";
 import { tooCostly } from "./limits.ts";
 import type { ParsedShell } from "./parsed-shell.ts";
-import { openScope, openWalk, PER_READ, spend, TooMuchError } from "./scope.ts";
-import { walkScript } from "./walk.ts";
+import { openScope, openWalk, PER_READ, spend, TooMuchError } from "./evaluation/scope.ts";
+import { walkScript } from "./evaluation/walk.ts";
 
 /** At most this much of a text is shown with a reason. */
 const SHOWN = 200;

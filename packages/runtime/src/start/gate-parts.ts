@@ -25,7 +25,7 @@ import { createCursors } from "../output/cursor.ts";
 import { pathFor } from "../paths/inside.ts";
 import { checkConfiguration } from "../policy/check-configuration.ts";
 import type { DecisionSettings } from "../policy/decide.ts";
-import { findIdleRules } from "../policy/idle-rules.ts";
+import { findIdleRules } from "../policy/rules/idle-rules.ts";
 import { boundActor } from "../protocol/audit.ts";
 import type { Actor } from "../protocol/audit.ts";
 import { canonicalJson } from "../protocol/canonical.ts";

@@ -2,7 +2,7 @@ import type { ProjectNotes } from "../contract/notes.ts";
 import { findNotes } from "../machine/notes/find-notes.ts";
 import { configurationFolder } from "../machine/skills/skill-sources.ts";
 import { homeFolder } from "../own-files/home-folder.ts";
-import { judgePlace } from "../policy/check-path.ts";
+import { judgePlace } from "../policy/paths/check-path.ts";
 import { mayLook } from "./may-look.ts";
 import type { LookOptions } from "./may-look.ts";
 import { prepareStart } from "./start.ts";

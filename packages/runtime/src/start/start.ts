@@ -6,7 +6,7 @@ import { resolvePath } from "../machine/system/resolve.ts";
 import { configurationFolder } from "../machine/skills/skill-sources.ts";
 import { checkRoots } from "../machine/system/roots.ts";
 import { isInside } from "../paths/inside.ts";
-import { judgePlace } from "../policy/check-path.ts";
+import { judgePlace } from "../policy/paths/check-path.ts";
 import type { WorkspaceContext } from "../policy/decide.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { migrateState, migrationText } from "./migrate-state.ts";

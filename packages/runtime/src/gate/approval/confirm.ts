@@ -1,4 +1,4 @@
-import { covers } from "../../policy/grants.ts";
+import { covers } from "../../policy/rules/grants.ts";
 import type { ApprovalKeeper } from "../../contract/approvals.ts";
 import type { Approval, ApprovalAnswer, ApprovalRequest, Grant } from "../../protocol/approval.ts";
 import { ToolError } from "../../protocol/errors.ts";

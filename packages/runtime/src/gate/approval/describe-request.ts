@@ -1,6 +1,6 @@
 import type { PlannedFile, ToolContext } from "../../contract/context.ts";
 import { plainJson, showPlainly } from "../../output/look-alikes.ts";
-import { offersFor } from "../../policy/grants.ts";
+import { offersFor } from "../../policy/rules/grants.ts";
 import type { ApprovalRequest } from "../../protocol/approval.ts";
 import { labelled } from "../../protocol/call.ts";
 import { makeId } from "../../protocol/ids.ts";

@@ -1,10 +1,10 @@
 import type { OfferedTool, PlannedFile, ToolContext, Transcript } from "../../contract/context.ts";
 import type { MemoryKeeper } from "../../contract/memory.ts";
 import type { UndoRecord } from "../../contract/undo.ts";
-import { closedPaths } from "../../policy/closed-paths.ts";
-import type { ClosedPaths } from "../../policy/closed-paths.ts";
+import { closedPaths } from "../../policy/paths/closed-paths.ts";
+import type { ClosedPaths } from "../../policy/paths/closed-paths.ts";
 import { decide } from "../../policy/decide.ts";
-import { skillFolderAround } from "../../policy/skill-places.ts";
+import { skillFolderAround } from "../../policy/paths/skill-places.ts";
 import { isInForce } from "../../policy/tools-in-force.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { Redactor } from "../../redact/redact.ts";

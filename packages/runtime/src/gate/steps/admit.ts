@@ -4,8 +4,8 @@ import type { UndoRecord } from "../../contract/undo.ts";
 import type { NamedAddress, NamedCommand, ResolvedTouch } from "../../policy/decide.ts";
 import type { ToolCallRequest } from "../../protocol/call.ts";
 import { boundText } from "../../protocol/bounds.ts";
-import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
-import { isReadAccess } from "../../policy/skill-places.ts";
+import { isRemovableKey, judgePlace } from "../../policy/paths/check-path.ts";
+import { isReadAccess } from "../../policy/paths/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { DecidingParts } from "../parts.ts";
 import type { Admitted, Checked, Identified, Opened } from "../stages.ts";
@@ -96,7 +96,7 @@ async function readAddresses(touches: readonly AddressTouch[], parts: DecidingPa
   }));
 }
 
-let naming: typeof import("../../policy/name-command.ts") | undefined;
+let naming: typeof import("../../policy/commands/name-command.ts") | undefined;
 
 function folderOf({ workdir }: CommandTouch): Touch {
   return { path: workdir, access: "list" };
@@ -108,7 +108,7 @@ async function readCommands(
   touches: readonly ResolvedTouch[],
   { resolve, workspace, denylist, trackedIn }: DecidingParts,
 ): Promise<NamedCommand[]> {
-  const { nameCommand } = (naming ??= await import("../../policy/name-command.ts"));
+  const { nameCommand } = (naming ??= await import("../../policy/commands/name-command.ts"));
   const { roots, home, git_places = [] } = workspace;
   return commands.map(({ command, workdir, network, background = false, later = false }) => {
     const folder = (touches.find(({ path }) => path === workdir) ?? resolve(workdir)).real;

@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, opendirSync } from "node:fs";
 import type { Access } from "../../contract/tool.ts";
 import type { FileFacts, Listing, ListOptions, ToolFiles } from "../../contract/context.ts";
-import { judgePlace } from "../../policy/check-path.ts";
+import { judgePlace } from "../../policy/paths/check-path.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
-import { placesOf } from "../../policy/skill-places.ts";
+import { placesOf } from "../../policy/paths/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { realPathChanged } from "../system/concurrent-change.ts";
 import type { FileChanger } from "./file-changer.ts";

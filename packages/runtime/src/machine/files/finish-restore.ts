@@ -1,6 +1,6 @@
 import type { RestoreItem, UndoRecord } from "../../contract/undo.ts";
 import { isSameContent } from "../../contract/versions.ts";
-import { judgePlace } from "../../policy/check-path.ts";
+import { judgePlace } from "../../policy/paths/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { keyOf } from "../system/keys.ts";
 import type { Outcome } from "./change-log.ts";

@@ -1,5 +1,5 @@
 import type { ChangedEntry, RestoreResult, RestoreItem, RestoreRequest, UndoRecord } from "../../contract/undo.ts";
-import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
+import { isRemovableKey, judgePlace } from "../../policy/paths/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { CommandChanges } from "../../contract/command-changes.ts";
 import type { PlaceJudge } from "../../contract/processes.ts";
 import { pathFor } from "../../paths/inside.ts";
-import { isHiddenFrom } from "../../policy/check-git.ts";
+import { isHiddenFrom } from "../../policy/git/check-git.ts";
 import type { Places, TrackedFiles, WorkspaceContext } from "../../policy/facts.ts";
 import { readRegular } from "../system/read-regular.ts";
 import { parseIndex } from "./index-file.ts";

@@ -12,7 +12,7 @@ import type { PinOptions } from "./pinned-files.ts";
 import { parseIndex } from "./index-file.ts";
 import type { IndexedFile, IndexFile } from "./index-file.ts";
 import { ObjectStore } from "./object-store.ts";
-import { parseGitConfig } from "../../policy/git-config.ts";
+import { parseGitConfig } from "../../policy/git/git-config.ts";
 
 /** No realistic work tree has a larger index. */
 const INDEX_BYTES = 512 << 20;

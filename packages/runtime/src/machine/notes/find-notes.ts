@@ -2,7 +2,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from "node:pat
 import type { NoteStanding, ProjectNote, ProjectNotes, SkippedNote } from "../../contract/notes.ts";
 import { cutAfter, shareOut } from "../../output/share-out.ts";
 import { isInside } from "../../paths/inside.ts";
-import { judgeSensitivity } from "../../policy/check-path.ts";
+import { judgeSensitivity } from "../../policy/paths/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { findImports, isClearlyPath } from "../../text/note-imports.ts";
 import { resolvePath } from "../system/resolve.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { isSecretVariable } from "../../redact/secret-variables.ts";
+import { isSecretVariable } from "../../redact/assignments/secret-variables.ts";
 
 /** The variables of our own environment that a command gets. All others must be listed explicitly. */
 // oxfmt-ignore

@@ -1,10 +1,10 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import type { BigIntStats, Dirent } from "node:fs";
 import { dirname, join } from "node:path";
-import { CLOSED_FOLDERS } from "../../policy/command-view.ts";
-import { SENSITIVE_PLACES } from "../../policy/dangers.ts";
+import { CLOSED_FOLDERS } from "../../policy/commands/command-view.ts";
+import { SENSITIVE_PLACES } from "../../policy/paths/dangers.ts";
 import type { Places } from "../../policy/facts.ts";
-import type { PlaceRow } from "../../policy/places.ts";
+import type { PlaceRow } from "../../policy/paths/places.ts";
 import type { HiddenPlace } from "./bwrap.ts";
 
 /** Full paths of sensitive places outside the roots, existing or not. */

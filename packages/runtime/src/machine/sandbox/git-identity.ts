@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isInside } from "../../paths/inside.ts";
-import { judgeSensitivity } from "../../policy/check-path.ts";
-import { GIT_IDENTITY } from "../../policy/command-view.ts";
+import { judgeSensitivity } from "../../policy/paths/check-path.ts";
+import { GIT_IDENTITY } from "../../policy/commands/command-view.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { SandboxFacts } from "./bwrap.ts";
 

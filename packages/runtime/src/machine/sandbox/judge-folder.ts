@@ -1,11 +1,17 @@
 import type { Dirent } from "node:fs";
 import type { PlaceJudge } from "../../contract/processes.ts";
-import { findLaterPlace, isHiddenName, isInPackages, isPublishedKey, mayRunLater } from "../../policy/check-path.ts";
-import { FIXED_FOLDERS, looksLikeRepository, REPOSITORY_SETTINGS } from "../../policy/dangers.ts";
+import {
+  findLaterPlace,
+  isHiddenName,
+  isInPackages,
+  isPublishedKey,
+  mayRunLater,
+} from "../../policy/paths/check-path.ts";
+import { FIXED_FOLDERS, looksLikeRepository, REPOSITORY_SETTINGS } from "../../policy/paths/dangers.ts";
 import type { Places } from "../../policy/facts.ts";
-import { foldPath } from "../../policy/fold-name.ts";
-import type { PlaceRow } from "../../policy/places.ts";
-import { RUN_LATER } from "../../policy/run-later.ts";
+import { foldPath } from "../../policy/paths/fold-name.ts";
+import type { PlaceRow } from "../../policy/paths/places.ts";
+import { RUN_LATER } from "../../policy/paths/run-later.ts";
 import type { HiddenPlace } from "./bwrap.ts";
 import { lstat } from "./find-outside.ts";
 import { holdsNamed, isNamed } from "./named-places.ts";

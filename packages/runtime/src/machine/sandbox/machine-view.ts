@@ -1,15 +1,15 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
-import { judgeSensitivity } from "../../policy/check-path.ts";
+import { judgeSensitivity } from "../../policy/paths/check-path.ts";
 import {
   HOME_PACKAGES,
   HOME_TOOLS,
   OFFLINE_VARIABLES,
   PROGRAM_FOLDERS,
   UNSEEN_FOLDERS,
-} from "../../policy/command-view.ts";
-import type { CommandView } from "../../policy/command-view.ts";
+} from "../../policy/commands/command-view.ts";
+import type { CommandView } from "../../policy/commands/command-view.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { ShownPlace } from "./stray-sockets.ts";
 

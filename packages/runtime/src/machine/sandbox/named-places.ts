@@ -1,6 +1,6 @@
 import { isInside } from "../../paths/inside.ts";
 import type { Places } from "../../policy/facts.ts";
-import { isAtPlace, isCacheName, mayHoldCaches } from "../../policy/cache-folders.ts";
+import { isAtPlace, isCacheName, mayHoldCaches } from "../../policy/paths/cache-folders.ts";
 
 /** Whether its path is known to run later, regardless of its name. */
 export function isNamed(path: string, { git_places = [] }: Pick<Places, "git_places">): boolean {

@@ -1,5 +1,5 @@
 import type { Command, CommandLimits } from "../../contract/processes.ts";
-import type { CommandView } from "../../policy/command-view.ts";
+import type { CommandView } from "../../policy/commands/command-view.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { SandboxMode } from "../../protocol/configuration.ts";
 import { ToolError } from "../../protocol/errors.ts";

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from "nod
 import { join } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import type { Places } from "../../policy/facts.ts";
-import { isCacheName, mayHoldCaches } from "../../policy/cache-folders.ts";
+import { isCacheName, mayHoldCaches } from "../../policy/paths/cache-folders.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { isCacheAmong } from "./named-places.ts";
 

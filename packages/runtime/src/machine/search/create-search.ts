@@ -1,7 +1,7 @@
 import { closeSync } from "node:fs";
 import type { ToolSearch, SearchName, SearchNames, NamesQuery } from "../../contract/search.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
-import { placesOf } from "../../policy/skill-places.ts";
+import { placesOf } from "../../policy/paths/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { fdOf, rgOf } from "./engines.ts";
 import { openPlace } from "./place.ts";

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import type { Dirent } from "node:fs";
-import { pointedTo } from "../../policy/git-pointers.ts";
+import { pointedTo } from "../../policy/git/git-pointers.ts";
 import { readRegular } from "../system/read-regular.ts";
 import { decodeKey, folderOf, keyOf, systemPath } from "../system/keys.ts";
 

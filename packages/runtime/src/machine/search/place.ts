@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isInside } from "../../paths/inside.ts";
-import { judgePlace } from "../../policy/check-path.ts";
+import { judgePlace } from "../../policy/paths/check-path.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { openHandle, procPath, realBytesOf } from "../system/handle.ts";

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import type { Stats } from "node:fs";
-import { isHiddenName, judgeRoots } from "../../policy/check-path.ts";
+import { isHiddenName, judgeRoots } from "../../policy/paths/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { procPath, realBytesOf } from "../system/handle.ts";
 import { asToolError } from "../system/system-error.ts";

@@ -2,7 +2,7 @@ import { closeSync, fstatSync } from "node:fs";
 import { join } from "node:path";
 import type { SkillSource } from "../../contract/skills.ts";
 import { isInside } from "../../paths/inside.ts";
-import { judgePlace, judgeSensitivity } from "../../policy/check-path.ts";
+import { judgePlace, judgeSensitivity } from "../../policy/paths/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { openFolder, openHandle, realPathOf } from "../system/handle.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";

@@ -1,6 +1,6 @@
 import { closeSync, lstatSync, mkdirSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { judgePlace } from "../../policy/check-path.ts";
+import { judgePlace } from "../../policy/paths/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { realPathChanged } from "./concurrent-change.ts";

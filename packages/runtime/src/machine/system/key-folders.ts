@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
-import { judgePlace } from "../../policy/check-path.ts";
+import { judgePlace } from "../../policy/paths/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { decodeKey, folderOf, keyOf, nameOf, systemPath } from "./keys.ts";
 import { openFolder, procPath, realBytesOf } from "./handle.ts";

@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { runsLater } from "../../policy/check-path.ts";
-import { FIXED_FOLDERS } from "../../policy/dangers.ts";
-import { foldPath } from "../../policy/fold-name.ts";
-import type { PlaceRow } from "../../policy/places.ts";
-import { RUN_LATER } from "../../policy/run-later.ts";
+import { runsLater } from "../../policy/paths/check-path.ts";
+import { FIXED_FOLDERS } from "../../policy/paths/dangers.ts";
+import { foldPath } from "../../policy/paths/fold-name.ts";
+import type { PlaceRow } from "../../policy/paths/places.ts";
+import { RUN_LATER } from "../../policy/paths/run-later.ts";
 
 /** A link at a path where programs look for a file to run later: its target runs later too. */
 interface LaterLink {

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpat
 import type { Dirent } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
-import { isCacheName } from "../../policy/cache-folders.ts";
+import { isCacheName } from "../../policy/paths/cache-folders.ts";
 
 const OWN_PACKAGES: ReadonlySet<unknown> = new Set(["autonous", "@autonous/runtime"]);
 const MODULES = "node_modules";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
-import { HOME_TOOLS } from "../../policy/command-view.ts";
+import { HOME_TOOLS } from "../../policy/commands/command-view.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
 import {
   globalModules,

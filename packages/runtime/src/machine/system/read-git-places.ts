@@ -3,10 +3,10 @@ import type { BigIntStats } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
-import { parseGitConfig } from "../../policy/git-config.ts";
-import { placesInConfig } from "../../policy/git-named-paths.ts";
-import type { ConfigGround, NamedByGit } from "../../policy/git-named-paths.ts";
-import { pointedTo } from "../../policy/git-pointers.ts";
+import { parseGitConfig } from "../../policy/git/git-config.ts";
+import { placesInConfig } from "../../policy/git/git-named-paths.ts";
+import type { ConfigGround, NamedByGit } from "../../policy/git/git-named-paths.ts";
+import { pointedTo } from "../../policy/git/git-pointers.ts";
 import { laterLinks, linksInRepository } from "./later-links.ts";
 import { readRegular } from "./read-regular.ts";
 

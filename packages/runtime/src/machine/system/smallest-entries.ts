@@ -1,6 +1,6 @@
 import type { Dirent } from "node:fs";
 import type { Entry, Listing, ListOptions } from "../../contract/context.ts";
-import { isHiddenName } from "../../policy/check-path.ts";
+import { isHiddenName } from "../../policy/paths/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { kindOf } from "./handle.ts";
 import { isTemporaryName } from "./temporary-name.ts";

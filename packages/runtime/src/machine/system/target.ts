@@ -4,7 +4,7 @@ import type { BigIntStats } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { FileBefore } from "../../contract/context.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import { judgePlace } from "../../policy/check-path.ts";
+import { judgePlace } from "../../policy/paths/check-path.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { AT_ONCE_BYTES, hashPieces, readSpan } from "./bytes.ts";
 import { ConcurrentChangeError, realPathChanged } from "./concurrent-change.ts";

@@ -1,10 +1,10 @@
 import { isInside } from "../../paths/inside.ts";
-import { findLaterPlace, isHiddenName, isInPackages, runsLater } from "../../policy/check-path.ts";
+import { findLaterPlace, isHiddenName, isInPackages, runsLater } from "../../policy/paths/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { GitPlaces } from "../../policy/facts.ts";
-import { foldPath } from "../../policy/fold-name.ts";
-import { compilePlaces } from "../../policy/places.ts";
-import { RUN_LATER } from "../../policy/run-later.ts";
+import { foldPath } from "../../policy/paths/fold-name.ts";
+import { compilePlaces } from "../../policy/paths/places.ts";
+import { RUN_LATER } from "../../policy/paths/run-later.ts";
 import { isCacheAmong, isNamed } from "../sandbox/named-places.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { decodeKey } from "../system/keys.ts";

@@ -1,5 +1,5 @@
 import { pathFor } from "../../paths/inside.ts";
-import { isRemovableKey } from "../../policy/check-path.ts";
+import { isRemovableKey } from "../../policy/paths/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { Version } from "../../contract/undo.ts";
 import { isInStore } from "./closed-names.ts";

@@ -1,5 +1,11 @@
 import { isInside, pathFor } from "../../paths/inside.ts";
-import { findLaterPlace, isInertKey, isInPackages, judgeSensitivity, runsLater } from "../../policy/check-path.ts";
+import {
+  findLaterPlace,
+  isInertKey,
+  isInPackages,
+  judgeSensitivity,
+  runsLater,
+} from "../../policy/paths/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { ExternalChange } from "../files/external-changes.ts";
 import { isNamed } from "../sandbox/named-places.ts";

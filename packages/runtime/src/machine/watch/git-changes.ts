@@ -1,10 +1,10 @@
 import { isInside } from "../../paths/inside.ts";
-import { findLaterPlace } from "../../policy/check-path.ts";
-import { looksLikeRepository, REPOSITORY_SETTINGS } from "../../policy/dangers.ts";
-import { foldPath } from "../../policy/fold-name.ts";
-import { pointedTo } from "../../policy/git-pointers.ts";
-import { addsOnlyPlain } from "../../policy/git-settings.ts";
-import { addsNoProgram } from "../../policy/git-todo.ts";
+import { findLaterPlace } from "../../policy/paths/check-path.ts";
+import { looksLikeRepository, REPOSITORY_SETTINGS } from "../../policy/paths/dangers.ts";
+import { foldPath } from "../../policy/paths/fold-name.ts";
+import { pointedTo } from "../../policy/git/git-pointers.ts";
+import { addsOnlyPlain } from "../../policy/git/git-settings.ts";
+import { addsNoProgram } from "../../policy/git/git-todo.ts";
 import { decodeKey, folderOf, nameOf } from "../system/keys.ts";
 import type { Difference } from "./compare-snapshots.ts";
 import type { ContentStore } from "../tree/content-store.ts";

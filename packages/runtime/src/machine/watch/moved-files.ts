@@ -1,4 +1,4 @@
-import { runsLater } from "../../policy/check-path.ts";
+import { runsLater } from "../../policy/paths/check-path.ts";
 import type { GitPlaces } from "../../policy/facts.ts";
 import { decodeKey, folderOf, nameOf } from "../system/keys.ts";
 import type { Difference } from "./compare-snapshots.ts";
