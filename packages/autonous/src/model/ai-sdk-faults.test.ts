@@ -133,7 +133,7 @@ test("aborting ends the wait for another attempt at once", async () => {
     signal: controller.signal,
     onRetry: () => controller.abort(new Error("enough")),
   });
-  await expect(asking).rejects.toMatchObject({ name: "AbortError" });
+  await expect(asking).rejects.toThrow("enough");
   expect(server.asked).toHaveLength(1);
 });
 

@@ -140,7 +140,7 @@ test("a head that is not valid is reported as damaged, and its run refuses furth
   for (const bad of [good.replace(/".*"/, '"\\x"'), good.slice(0, 40), `${good}x`, "\0".repeat(100)]) {
     writeFileSync(join(headsFolder(), name), bad);
     expect((await verifyAudit(join(state, "runs", "run_1"))).problems[0]?.problem).toMatch(
-      /head .* cannot be read|removed/,
+      /head.* cannot be read|removed/,
     );
     const runtime = await open("run_1");
     isPlain(await runtime.call({ name: "ls", args: {} }), "head");

@@ -148,7 +148,7 @@ const SKIPPED = [
   { title: "a link to a key in the roots",     files: { "root/AGENTS.md": "-> id_rsa", "root/id_rsa": "secret" },                 why: /off limits to all tools/ },
   { title: "a link to the state",              files: { "root/AGENTS.md": "-> ../state/x", "state/x": "secret" },                 why: "it points outside the allowed roots" },
   { title: "a link into /proc",                files: { "root/AGENTS.md": "-> /proc/self/environ" },                              why: "it points outside the allowed roots" },
-  { title: "a link to itself",                 files: { "root/AGENTS.md": "-> AGENTS.md" },                                       why: /too many links/ },
+  { title: "a link to itself",                 files: { "root/AGENTS.md": "-> AGENTS.md" },                                       why: /too many levels of symbolic links/ },
   { title: "a link that leads nowhere",        files: { "root/AGENTS.md": "-> nowhere" },                                         why: "it is a broken symbolic link" },
   { title: "a folder",                         files: { "root/AGENTS.md/": "" },                                                  why: "it is a folder" },
   { title: "empty",                            files: { "root/AGENTS.md": " \n" },                                                why: "it is empty" },
