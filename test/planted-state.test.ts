@@ -117,7 +117,7 @@ for (const shape of ["folder", "link"] as const) {
       expect({ words, refused: [2, 4].includes(code ?? 0) }).toEqual({ words, refused: true });
       expect({ words, text: `${stdout}${stderr}` }).toEqual({
         words,
-        text: expect.stringMatching(/is a link|git tracks|believed/) as string,
+        text: expect.stringMatching(/is a link|git tracks|will be trusted/) as string,
       });
     }
     expect(existsSync(join(path, "user"))).toBe(false);

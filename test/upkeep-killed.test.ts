@@ -108,9 +108,9 @@ test("restore, killed wherever: the same command again makes it whole, and tells
   const whole = await durationOf(() => inPlace(place, "restore", backup));
   const check = async (): Promise<void> => {
     const again = await inPlace(place, "restore", backup);
-    if (again.code === 0) expect(again.stderr).toContain("is lost, and on record as such: 1 run");
+    if (again.code === 0) expect(again.stderr).toContain("Lost, because newer than the backup: 1 run");
     else expect(again.stderr).toContain("it already exists. Move it away first"); // it had been done before the kill
-    expect((await inPlace(place, "audit", "verify")).stdout).toContain("what it lost is on record: 1 run");
+    expect((await inPlace(place, "audit", "verify")).stdout).toContain("recorded loss: 1 run");
     await expectWhole(place);
     expect(leftovers(place)).toEqual([]);
     expect((await inPlace(place, "restore", backup)).stderr).toContain("it already exists. Move it away first");
