@@ -2,7 +2,7 @@ import { checkOptions } from "./options/check-options.ts";
 import { Commands } from "./late/commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
-import type { UndoKeeper } from "./contract/undo.ts";
+import type { UndoKeeper } from "./contract/undo-keeper.ts";
 import { callInBatches } from "./runs/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/parts.ts";
 import { ActiveSkills } from "./gate/steps/active-skills.ts";

@@ -4,7 +4,7 @@ import type { ToolNetwork } from "./network.ts";
 import type { CallProcesses } from "./processes.ts";
 import type { ToolSearch } from "./search.ts";
 import type { ToolSkills } from "./skills.ts";
-import type { ChangedFile, RestoreResult, RestoreItem, UndoLog, UndoRecord } from "./undo.ts";
+import type { ChangedFile, RestoreResult, RestoreItem, UndoLog, UndoRecord } from "./undo-keeper.ts";
 
 /** Passed to each tool call. These are a tool's only handles to the machine. */
 export interface ToolContext {

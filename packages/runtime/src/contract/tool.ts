@@ -4,7 +4,7 @@ import type { ToolError } from "../protocol/errors.ts";
 import type { Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
 import type { ToolContext } from "./context.ts";
 import type { ScriptName, SkillReference } from "./skills.ts";
-import type { UndoRequest } from "./undo.ts";
+import type { UndoRequest } from "./undo-keeper.ts";
 
 export const ACCESSES = ["read", "list", "write", "delete"] as const;
 export type Access = (typeof ACCESSES)[number];

@@ -1,4 +1,4 @@
-import type { FileVersion, Version } from "./undo.ts";
+import type { FileVersion, Version } from "./undo-keeper.ts";
 
 /** Whether two versions have the same content. The mode is ignored. */
 export function isSameContent(one: Version | null, other: Version | null): boolean {

@@ -1,4 +1,4 @@
-import type { UndoLog, UndoRecord } from "../contract/undo.ts";
+import type { UndoLog, UndoRecord } from "../contract/undo-keeper.ts";
 import type { WorkspaceContext } from "../policy/decide.ts";
 import { narrowFurther } from "../policy/skill-limits.ts";
 import type { SkillLimits } from "../policy/skill-limits.ts";

@@ -5,7 +5,7 @@ import type { Journal, RunFolder } from "../contract/journal.ts";
 import type { MemoryKeeper } from "../contract/memory.ts";
 import type { SkillScript, SkillEntry } from "../contract/skills.ts";
 import type { ScriptTouch } from "../contract/tool.ts";
-import type { UndoKeeper } from "../contract/undo.ts";
+import type { UndoKeeper } from "../contract/undo-keeper.ts";
 import type { ClosedPaths } from "../policy/paths/closed-paths.ts";
 import type { DecisionSettings, NamedCommand, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
 import type { TrackedFiles } from "../policy/facts.ts";

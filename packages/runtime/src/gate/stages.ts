@@ -1,7 +1,7 @@
 import type { AttachedFile } from "../protocol/attachment.ts";
 import type { SkillEntry } from "../contract/skills.ts";
 import type { ArgsAdapter, Tool, ToolOutput } from "../contract/tool.ts";
-import type { UndoRecord } from "../contract/undo.ts";
+import type { UndoRecord } from "../contract/undo-keeper.ts";
 import type { Decision, NamedAddress, NamedCommand, ResolvedTouch } from "../policy/decide.ts";
 import type { Scope } from "../protocol/decision.ts";
 import type { ReverseThinking } from "../protocol/approval.ts";

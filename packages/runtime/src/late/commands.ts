@@ -19,7 +19,7 @@ import type { RunProgram } from "../contract/skills.ts";
 import type { CommandWatch, WatchRequest } from "../machine/watch/command-watch.ts";
 import type { ClosedPaths } from "../policy/paths/closed-paths.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
-import type { Processes } from "../machine/processes.ts";
+import type { Processes } from "../machine/command-processes.ts";
 import { COMMAND_VIEWS } from "../policy/commands/command-view.ts";
 import type { ProfileName, SandboxMode } from "../protocol/configuration.ts";
 import { GitPlacesReader } from "../machine/system/read-git-places.ts";
@@ -223,7 +223,7 @@ export class Commands {
   }
 
   async #make(): Promise<Processes> {
-    const { Processes: Maker } = await import("../machine/processes.ts");
+    const { Processes: Maker } = await import("../machine/command-processes.ts");
     const { workspace } = this;
     const { sandbox: mode = "auto", state_dir, redactor } = this.#options;
     const { profile = "guarded", command_limits: limits = {} } = this.#options;

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import type { Clock } from "../contract/host.ts";
-import type { UndoKeeper } from "../contract/undo.ts";
+import type { UndoKeeper } from "../contract/undo-keeper.ts";
 import type { FileChanger } from "../machine/files/file-changer.ts";
 import type { LeftChange } from "../machine/files/recover-changes.ts";
 import type { PreviewRequest } from "../machine/files/preview-change.ts";

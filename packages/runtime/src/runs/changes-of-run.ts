@@ -1,5 +1,5 @@
 import type { PlannedFile } from "../contract/context.ts";
-import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
+import type { UndoKeeper, UndoRecord } from "../contract/undo-keeper.ts";
 import { describeChanges } from "../gate/approval/change-diffs.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { Redactor } from "../redact/redact.ts";

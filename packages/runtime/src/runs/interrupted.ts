@@ -1,5 +1,5 @@
 import type { Tool } from "../contract/tool.ts";
-import type { UndoRecord } from "../contract/undo.ts";
+import type { UndoRecord } from "../contract/undo-keeper.ts";
 import type { Actor, AuditRecord } from "../protocol/audit.ts";
 import { ERRORS } from "../protocol/errors.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";

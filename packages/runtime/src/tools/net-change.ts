@@ -1,4 +1,4 @@
-import type { RestoreItem, UndoRecord } from "../contract/undo.ts";
+import type { RestoreItem, UndoRecord } from "../contract/undo-keeper.ts";
 import { isSameContent } from "../contract/versions.ts";
 
 /** The combined effect of a series of changes on each path. Records come newest first. */

@@ -1,5 +1,5 @@
 import type { ToolOutput } from "../contract/tool.ts";
-import type { ChangedEntry } from "../contract/undo.ts";
+import type { ChangedEntry } from "../contract/undo-keeper.ts";
 import { isFileVersion } from "../contract/versions.ts";
 import { makeVisible } from "../output/visible.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "../contract/tool.ts";
-import type { ChangedEntry, RestoreResult, RestoreItem, UndoRecord } from "../contract/undo.ts";
+import type { ChangedEntry, RestoreResult, RestoreItem, UndoRecord } from "../contract/undo-keeper.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { describeUndo } from "./undo-description.ts";

@@ -1,6 +1,6 @@
 import type { OfferedTool, PlannedFile, ToolContext, Transcript } from "../../contract/context.ts";
 import type { MemoryKeeper } from "../../contract/memory.ts";
-import type { UndoRecord } from "../../contract/undo.ts";
+import type { UndoRecord } from "../../contract/undo-keeper.ts";
 import { closedPaths } from "../../policy/paths/closed-paths.ts";
 import type { ClosedPaths } from "../../policy/paths/closed-paths.ts";
 import { decide } from "../../policy/decide.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AddressTouch, ArgsAdapter, CommandTouch, Tool, Touch } from "../../contract/tool.ts";
-import type { UndoRecord } from "../../contract/undo.ts";
+import type { UndoRecord } from "../../contract/undo-keeper.ts";
 import type { NamedAddress, NamedCommand, ResolvedTouch } from "../../policy/decide.ts";
 import type { ToolCallRequest } from "../../protocol/call.ts";
 import { boundText } from "../../protocol/bounds.ts";

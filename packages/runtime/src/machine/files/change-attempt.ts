@@ -2,7 +2,7 @@ import { rmdirSync, unlinkSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { FilesChange, FileChange } from "../../contract/context.ts";
 import type { Clock } from "../../contract/host.ts";
-import type { ChangedFile } from "../../contract/undo.ts";
+import type { ChangedFile } from "../../contract/undo-keeper.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";

@@ -1,7 +1,7 @@
 import { closeSync, ftruncateSync, openSync, renameSync, unlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Clock } from "../../contract/host.ts";
-import type { UndoRecord } from "../../contract/undo.ts";
+import type { UndoRecord } from "../../contract/undo-keeper.ts";
 import { makeId } from "../../protocol/ids.ts";
 import { writeWhole } from "../system/bytes.ts";
 import { Pack } from "./pack.ts";

@@ -1,6 +1,6 @@
 import { closeSync, constants, lstatSync, openSync, readlinkSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
-import type { Version } from "../../contract/undo.ts";
+import type { Version } from "../../contract/undo-keeper.ts";
 import { hashPieces } from "../system/bytes.ts";
 import { chmodEntry, identityOf } from "../system/handle.ts";
 import type { KeyFolders } from "../system/key-folders.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { closeSync } from "node:fs";
-import type { ChangedEntry, FileVersion, UndoRecord } from "../../contract/undo.ts";
+import type { ChangedEntry, FileVersion, UndoRecord } from "../../contract/undo-keeper.ts";
 import { makeId } from "../../protocol/ids.ts";
 import type { ChangeParts } from "./change-attempt.ts";
 import type { ChangeLog } from "./change-log.ts";

@@ -7,7 +7,7 @@ import type {
   RestoreItem,
   RestoreRequest,
   UndoKeeper,
-} from "../../contract/undo.ts";
+} from "../../contract/undo-keeper.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";

@@ -1,4 +1,4 @@
-import type { RestoreItem, UndoRecord } from "../../contract/undo.ts";
+import type { RestoreItem, UndoRecord } from "../../contract/undo-keeper.ts";
 import { isSameContent } from "../../contract/versions.ts";
 import { judgePlace } from "../../policy/paths/check-path.ts";
 import type { Places } from "../../policy/facts.ts";

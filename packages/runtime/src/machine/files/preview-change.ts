@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import type { FilesChange, FileChange, FileSide, PlannedFile } from "../../contract/context.ts";
-import type { ChangedFile, FileVersion } from "../../contract/undo.ts";
+import type { ChangedFile, FileVersion } from "../../contract/undo-keeper.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { ChangeRequest } from "./change-attempt.ts";
 import { asBefore, checkPlan, findDeclaredTouch } from "./change-plan.ts";

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { UndoRecord } from "../../contract/undo.ts";
+import type { UndoRecord } from "../../contract/undo-keeper.ts";
 import { closedPath } from "./change-log.ts";
 import { packPath } from "./pack.ts";
 import { prunedFolders, stateFolders } from "../system/state-folders.ts";

@@ -1,7 +1,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, lstatSync, openSync } from "node:fs";
 import { renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import type { ChangedEntry, FileVersion, UndoRecord, Version } from "../../contract/undo.ts";
+import type { ChangedEntry, FileVersion, UndoRecord, Version } from "../../contract/undo-keeper.ts";
 import { hashPieces } from "../system/bytes.ts";
 import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
 import { procPath } from "../system/handle.ts";

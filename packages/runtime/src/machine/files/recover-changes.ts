@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, readdirSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { UndoRecord } from "../../contract/undo.ts";
+import type { UndoRecord } from "../../contract/undo-keeper.ts";
 import { isRemovableKey, judgePlace } from "../../policy/paths/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { isFileVersion } from "../../contract/versions.ts";

@@ -1,5 +1,5 @@
 import { lstatSync } from "node:fs";
-import type { FileVersion, RestoreItem } from "../../contract/undo.ts";
+import type { FileVersion, RestoreItem } from "../../contract/undo-keeper.ts";
 import { isFileVersion, isSameContent, isSameVersion } from "../../contract/versions.ts";
 import { keyOf } from "../system/keys.ts";
 import { inodeOf, stateAt } from "./entry-state.ts";

@@ -1,6 +1,6 @@
 import { closeSync } from "node:fs";
 import type { FileSide, PlannedFile } from "../../contract/context.ts";
-import type { Version } from "../../contract/undo.ts";
+import type { Version } from "../../contract/undo-keeper.ts";
 import { readSpan } from "../system/bytes.ts";
 import { openReadable } from "./entry-state.ts";
 import type { ContentReader } from "./content-reader.ts";

@@ -1,6 +1,6 @@
 import { closeSync, constants, fchmodSync, fchownSync, lchownSync, linkSync, lstatSync, mkdirSync } from "node:fs";
 import { openSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from "node:fs";
-import type { FileVersion, LinkVersion, RestoreItem, Version } from "../../contract/undo.ts";
+import type { FileVersion, LinkVersion, RestoreItem, Version } from "../../contract/undo-keeper.ts";
 import { decodeKey, folderOf, keyOf, systemPath } from "../system/keys.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { inodeOf, isSameButTouched } from "./entry-state.ts";

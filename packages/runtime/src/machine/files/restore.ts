@@ -1,4 +1,10 @@
-import type { ChangedEntry, RestoreResult, RestoreItem, RestoreRequest, UndoRecord } from "../../contract/undo.ts";
+import type {
+  ChangedEntry,
+  RestoreResult,
+  RestoreItem,
+  RestoreRequest,
+  UndoRecord,
+} from "../../contract/undo-keeper.ts";
 import { isRemovableKey, judgePlace } from "../../policy/paths/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { accessSync, constants, copyFile, fchmodSync, fchownSync, fstatSync, openSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
 import type { FileChange } from "../../contract/context.ts";
-import type { ChangedFile, FileVersion } from "../../contract/undo.ts";
+import type { ChangedFile, FileVersion } from "../../contract/undo-keeper.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { hashPieces, writeAll } from "../system/bytes.ts";
 import type { ChangeLog } from "./change-log.ts";

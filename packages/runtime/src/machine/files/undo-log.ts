@@ -1,4 +1,4 @@
-import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo.ts";
+import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo-keeper.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { openContents } from "./content-reader.ts";
 import { findPruned } from "./prune-undo.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { closedPath, parseLogName, parseLines } from "./change-log.ts";
 import { stateFolders } from "../system/state-folders.ts";
 import { readOwnText } from "../../own-files/read-own-file.ts";
-import type { UndoRecord } from "../../contract/undo.ts";
+import type { UndoRecord } from "../../contract/undo-keeper.ts";
 
 /** A log of a current or earlier process of a state folder. */
 export interface LogFile {

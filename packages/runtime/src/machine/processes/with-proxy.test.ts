@@ -10,8 +10,8 @@ import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { ownProcess } from "../system/process-owner.ts";
 import type { ProxiedConnection } from "../network/proxy.ts";
-import { Processes } from "../processes.ts";
-import type { ProcessesOptions, ProcessOptions } from "../processes.ts";
+import { Processes } from "../command-processes.ts";
+import type { ProcessesOptions, ProcessOptions } from "../command-processes.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
 
 const missing = [

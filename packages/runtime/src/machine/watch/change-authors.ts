@@ -3,7 +3,7 @@ import { parseLines } from "../files/change-log.ts";
 import type { LogLine } from "../files/change-log.ts";
 import { isSystemError } from "../system/system-error.ts";
 import { findLogs, readLog } from "../files/undo-logs.ts";
-import type { UndoRecord } from "../../contract/undo.ts";
+import type { UndoRecord } from "../../contract/undo-keeper.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { isInside } from "../../paths/inside.ts";
 import { decodeKey, folderOf, keyOf, nameOf } from "../system/keys.ts";

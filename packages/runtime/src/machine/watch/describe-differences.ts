@@ -1,7 +1,7 @@
 import { pathFor } from "../../paths/inside.ts";
 import { isRemovableKey } from "../../policy/paths/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
-import type { Version } from "../../contract/undo.ts";
+import type { Version } from "../../contract/undo-keeper.ts";
 import { isInStore } from "./closed-names.ts";
 import { decodeKey, folderOf, keyOf, nameOf } from "../system/keys.ts";
 import type { CommandChange } from "../../contract/command-changes.ts";
