@@ -35,6 +35,18 @@ for (const { title, file, text, says } of PLANTED) {
   });
 }
 
+test("a file with the name of another file of its package is found, one of the other package is not", async () => {
+  const { path } = await scratchFolder();
+  const files = ["runtime/src/gate/lines.ts", "runtime/src/text/lines.ts", "autonous/src/queue/lines.ts"];
+  for (const file of files) {
+    mkdirSync(join(path, dirname(file)), { recursive: true });
+    writeFileSync(join(path, file), "export const x = 1;");
+  }
+  const { problems } = findViolations(path);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toMatch(/^runtime\/(?:gate|text)\/lines\.ts: "(?:gate|text)\/lines\.ts" has the same name$/);
+});
+
 test("imports that go down are accepted", async () => {
   const { path } = await scratchFolder();
   for (const each of ["runtime/src/gate", "autonous/src"]) mkdirSync(join(path, each), { recursive: true });

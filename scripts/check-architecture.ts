@@ -1,6 +1,6 @@
 /** Fails when an import goes up a layer, a folder uses I/O without permission, or a file is too long. */
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 
 /** The runtime's entry points for the product. */
 const RUNTIME = ["@autonous/runtime", "@autonous/runtime/internal"];
@@ -106,9 +106,13 @@ export function findViolations(packagesFolder: string): {
   let files = 0;
   for (const packageName of Object.keys(RULES)) {
     const root = join(packagesFolder, packageName, "src");
+    const named = new Map<string, string>();
     for (const file of readdirSync(root, { recursive: true, encoding: "utf8" })) {
       if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
       files++;
+      const namesake = named.get(basename(file));
+      if (namesake !== undefined) problems.push(`${packageName}/${file}: "${namesake}" has the same name`);
+      named.set(basename(file), file);
       const text = readFileSync(join(root, file), "utf8");
       const lines = text.split("\n").length - 1;
       if (lines > MAX_LINES && !file.includes("/migrations/"))
