@@ -80,12 +80,16 @@ export async function streamFeed<Event>(
     for (const event of events) if (!stream.aborted) await write(event);
   };
   try {
-    if (closing.aborted) end();
+    if (closing.aborted || stream.aborted) end(); // an abort before now called no listener
     for await (const events of feed.live({ signal: ended.signal, notifier, pollMs: POLL_MS })) {
       await writeAll(events);
-      if (events.length === 0 && isOver()) return;
+      if (stream.aborted || (events.length === 0 && isOver())) return; // before the next read: the store may be closed
     }
-    if (!stream.aborted) for await (const events of feed.backlog()) await writeAll(events);
+    if (stream.aborted) return;
+    for await (const events of feed.backlog()) {
+      await writeAll(events);
+      if (stream.aborted) return;
+    }
   } finally {
     end();
   }
