@@ -59,7 +59,7 @@ test("a run that has read a skill is restricted and reports it, also after kill 
 
   await script([read, calls(write("later.txt"), ["bash", { cmd: "ls" }]), answers("Filled.")]);
   const resumed = await run("run", "--model", model, "--resume", before[0]?.run_id ?? "", "--json");
-  expect(messagesOf(resumed.stdout)).toEqual([REFUSED, expect.stringContaining("leaves only the commands ")]);
+  expect(messagesOf(resumed.stdout)).toEqual([REFUSED, expect.stringContaining("allows only the commands ")]);
   expect(await run("call", "ls", "{}")).toMatchObject({ code: 0, stdout: "a.txt\nbefore.txt\n" });
   const explained = await run("policy", "explain", "write", '{"path":"x","content":"x"}', "--skill", "pdf");
   expect(explained.stdout).toContain(`DENY (ToolNotAllowed): ${REFUSED}\ndecided by tools_in_force`);
@@ -85,7 +85,7 @@ test("--skill restricts a run and a whole chat; a skill that a message had read 
   expect(named.stderr).toContain(REFUSED);
   const wrong = await run("run", "--model", await script([answers("x")]), "--skill", "nope", "fill");
   expect(wrong.stderr).toContain('Cannot start with the skill "nope": no skill has this name');
-  expect(wrong.stderr).toContain("autonous skills lists them");
+  expect(wrong.stderr).toContain("List the available skills with: autonous skills");
   expect(wrong.code).not.toBe(0);
 
   const model = await script([calls(readSkill, write("b1")), answers("One."), calls(write("b2")), answers("Two.")]);

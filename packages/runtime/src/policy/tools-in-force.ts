@@ -57,7 +57,7 @@ export function areCommandsInForce({ tool, commands = [] }: CallFacts, workspace
     MAX_NAMED,
   ).join(", ");
   const left =
-    names === "" ? "no commands" : `only the commands ${names}, without variables before them and output to files`;
+    names === "" ? "no commands" : `only the commands ${names}, without variable assignments and output redirection`;
   return outOfForce(`Cannot use "${tool.name}" this way: the active skill${namesOf(workspace)} allows ${left}`);
 }
 
