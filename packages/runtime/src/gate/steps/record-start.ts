@@ -37,8 +37,8 @@ export async function recordStart(call: Approved, parts: GateParts): Promise<Sta
     throw error instanceof ToolError ? error : startNotRecorded(tool.name, error);
   }
   if (!isLater) return { ...call, started, durable: null };
-  const durable = parts.journal.sync?.() ?? null;
-  durable?.catch(() => {}); // reported when the tool first changes something
+  const durable = (async () => await parts.journal.sync?.())(); // never throws here: the start is recorded already
+  durable.catch(() => {}); // reported when the tool first changes something
   return { ...call, started, durable };
 }
 
