@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -73,4 +74,25 @@ test("a call that has no sandbox is recorded with its paths", async () => {
   expect(error).toMatchObject({ code: "SandboxUnavailable" });
   const audit = (await events()).at(-1)!.payload["audit"] as AuditRecord;
   expect(audit.places).toMatchObject([{ path: ".", access: "list" }]);
+});
+
+test("long arguments are stored once, also if a person is asked and the call is evaluated again", async () => {
+  const stored = (): bigint[] =>
+    readdirSync(runtime.state_dir, { recursive: true, withFileTypes: true })
+      .filter(({ name }) => name.endsWith(".arguments.json"))
+      .map((entry) => statSync(join(entry.parentPath, entry.name), { bigint: true }).mtimeNs);
+  const asked: bigint[][] = [];
+  const { runtime, call } = await scratch({
+    config: { rules: [{ effect: "confirm", permission: "fs.write" }] },
+    onApproval: () => {
+      asked.push(stored());
+      return { answer: "grant" };
+    },
+  });
+
+  const { ok } = await call("write", { path: "a.txt", content: "x".repeat(10_000) });
+
+  expect(ok).toBe(true);
+  expect(asked[0]).toHaveLength(1);
+  expect([stored()]).toEqual(asked);
 });

@@ -158,7 +158,7 @@ export class Attempt {
   /** Files that this call stored in the run's folder, with their sha256, covered by the record. */
   stored: Readonly<Record<string, string>> = {};
   /** The shortened arguments for events, of the last arguments they were needed for. */
-  short_params: { readonly of: unknown; readonly value: unknown } | null = null;
+  short_params: { readonly of: unknown; readonly json: string; readonly value: unknown } | null = null;
   /** Created on the first progress report. */
   progress: ProgressRecord | null = null;
   /** The end is being recorded: a tool that still runs adds nothing to it. */
