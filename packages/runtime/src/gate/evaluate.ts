@@ -1,6 +1,6 @@
 import { decide } from "./permit.ts";
 import { pipeline } from "./pipeline.ts";
-import { checkArgs, findTool, resolvePaths } from "./steps/admit.ts";
+import { checkArgs, findTool, readTargets, resolvePaths } from "./steps/admit.ts";
 
 /** The steps up to the decision: they run nothing, record nothing, and need no run. */
 // oxfmt-ignore
@@ -8,6 +8,7 @@ export const DECIDING_STEPS = [
   findTool,        // 1  name, alias, version -> tool
   checkArgs,       // 2  strict schema
   resolvePaths,    // 3  resolve paths
+  readTargets,     //    commands and addresses
   decide,          // 4  policy, pure
 ] as const;
 

@@ -27,7 +27,7 @@ import { NO_OUTPUT, outputOf, settle } from "./steps/settle.ts";
 const STEPS = [
   ...DECIDING_STEPS, // 1  findTool: name, alias, version -> tool
                      // 2  checkArgs: strict schema
-                     // 3  resolvePaths: where each path really leads
+                     // 3  resolvePaths, readTargets: where each path really leads; commands and addresses
                      // 4  decide: policy, pure
   refuseDenied,      //    a denial ends the call
   takeQuota,         // 5  check only; charged with the start

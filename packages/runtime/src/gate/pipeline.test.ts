@@ -4,7 +4,7 @@ import { decide, refuseDenied } from "./permit.ts";
 import { pipeline } from "./pipeline.ts";
 import { Attempt } from "./stages.ts";
 import type { Opened } from "./stages.ts";
-import { checkArgs, findTool, resolvePaths } from "./steps/admit.ts";
+import { checkArgs, findTool, readTargets, resolvePaths } from "./steps/admit.ts";
 import { execute } from "./steps/execute.ts";
 import { recordStart } from "./steps/record-start.ts";
 
@@ -15,11 +15,11 @@ export const WRONG_LISTS = [
   // @ts-expect-error -- the decision needs the resolved paths
   () => pipeline([findTool, checkArgs, decide]),
   // @ts-expect-error -- a denied call is refused before anyone is asked
-  () => pipeline([findTool, checkArgs, resolvePaths, decide, getApproval, recordStart]),
+  () => pipeline([findTool, checkArgs, resolvePaths, readTargets, decide, getApproval, recordStart]),
   // @ts-expect-error -- nothing starts without step 6
-  () => pipeline([findTool, checkArgs, resolvePaths, decide, refuseDenied, recordStart]),
+  () => pipeline([findTool, checkArgs, resolvePaths, readTargets, decide, refuseDenied, recordStart]),
   // @ts-expect-error -- nothing runs before its start is recorded
-  () => pipeline([findTool, checkArgs, resolvePaths, decide, refuseDenied, getApproval, execute]),
+  () => pipeline([findTool, checkArgs, resolvePaths, readTargets, decide, refuseDenied, getApproval, execute]),
 ];
 
 test("a call that stops keeps the stage that it reached", async () => {

@@ -15,8 +15,8 @@ import type { CallOptions } from "./parts.ts";
 /*
  * The stages of a call. Each step takes one and returns the next, which has all of it and more:
  *
- *   Opened -> Identified -> Checked -> Admitted -> Decided -> Permitted -> Approved -> Started -> Executed -> Settled
- *                                                            \-> Refused
+ *   Opened -> Identified -> Checked -> Resolved -> Admitted -> Decided -> Permitted -> Approved -> Started -> Executed
+ *                                                                          \-> Refused                         -> Settled
  *
  * A call that stops is settled from the furthest stage that it reached.
  */
@@ -46,15 +46,21 @@ export interface Checked extends Identified {
   readonly risk: Risk;
 }
 
-/** After step 3. */
-export interface Admitted extends Checked {
+/** In step 3, once the paths are resolved. */
+export interface Resolved extends Checked {
+  /** What the tool declares for these arguments. */
+  readonly declared: ReturnType<Tool["touches"]>;
   readonly touches: readonly ResolvedTouch[];
-  readonly commands: readonly NamedCommand[];
-  readonly addresses: readonly NamedAddress[];
   /** For undo calls: the changes to undo, newest first. */
   readonly undo_records: readonly UndoRecord[];
   /** The call only restores what existed before the changes of a run. */
   readonly restores: boolean;
+}
+
+/** After step 3. */
+export interface Admitted extends Resolved {
+  readonly commands: readonly NamedCommand[];
+  readonly addresses: readonly NamedAddress[];
 }
 
 /** After step 4. */
@@ -116,6 +122,7 @@ export type Stage =
   | Opened
   | Identified
   | Checked
+  | Resolved
   | Admitted
   | Decided
   | Permitted
@@ -151,7 +158,7 @@ export class Attempt {
   /** Files that this call stored in the run's folder, with their sha256, covered by the record. */
   stored: Readonly<Record<string, string>> = {};
   /** The shortened arguments for events, of the last arguments they were needed for. */
-  short_params: { readonly of: unknown; readonly value: unknown } | null = null;
+  short_params: { readonly of: unknown; readonly json: string; readonly value: unknown } | null = null;
   /** Created on the first progress report. */
   progress: ProgressRecord | null = null;
   /** The end is being recorded: a tool that still runs adds nothing to it. */

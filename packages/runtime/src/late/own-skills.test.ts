@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import type { RuntimeOptions } from "@autonous/runtime";
 import type { AuditRecord } from "@autonous/runtime/internal";
 import { expect, onTestFinished, test } from "vitest";
-import { scratch } from "../../../../test/support/scratch.ts";
+import { scratch, scratchFolder } from "../../../../test/support/scratch.ts";
+import { JsonlJournal } from "../journal/jsonl-journal.ts";
 
 const HOME = process.env["HOME"] ?? "";
 const PDF = join(HOME, ".claude/skills/pdf");
@@ -197,4 +198,27 @@ test("a SKILL.md that links to some file does not open the folder of that file, 
 
   expect(JSON.stringify(await call("read_skill", { name: "documents", path: "letter.txt" }))).not.toContain("CANARY");
   expect(JSON.stringify(await call("read", { path: join(skill, "letter.txt") }))).not.toContain("CANARY");
+});
+
+test("a skill whose restrictions cannot be recorded is not read", async () => {
+  const { path: state_dir } = await scratchFolder();
+  const { call } = await withOwn({
+    openJournal: (run_id) => {
+      const journal = new JsonlJournal({ state_dir, run_id, heads: join(state_dir, "heads") });
+      return Promise.resolve({
+        run_id,
+        append: async (drafts, options) => {
+          if (drafts.some(({ type }) => type === "skill.activated")) throw new Error("the disk is full");
+          return await journal.append(drafts, options);
+        },
+        read: (after) => journal.read(after),
+        close: () => journal.close(),
+      });
+    },
+  });
+
+  const result = await call("read_skill", { name: "own" });
+
+  expect(result).toMatchObject({ ok: false, error: { code: "RecordFailed" } });
+  expect(JSON.stringify(result)).not.toContain("Own");
 });

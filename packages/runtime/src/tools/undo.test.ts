@@ -179,3 +179,24 @@ test("a tool whose changes are not files reverts them itself, after a person app
   expect(ok).toBe(true);
   expect(lights.get("kitchen")).toBe("off");
 });
+
+test("an undo that cannot restore every path reports how many it restored", async () => {
+  const { runtime, make, call, read } = await scratch({
+    config: { rules: [{ effect: "allow", tool: "apply_patch" }] },
+  });
+  const old = "old\n".repeat(100_000);
+  await make({ "root/a.txt": old, "root/b.txt": "old" });
+  const patch = ["*** Delete File: a.txt", "*** Update File: b.txt", "@@", "-old", "+new"];
+  const patch_text = ["*** Begin Patch", ...patch, "*** End Patch"].join("\n");
+  const changed = await call("apply_patch", { patch_text });
+  expect(changed.error).toBe(null);
+  for (const entry of readdirSync(runtime.state_dir, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    if (entry.isFile() && statSync(file).size === old.length) writeFileSync(file, "x".repeat(old.length));
+  }
+
+  const { error } = await call("undo", { undo_id: changed.artifacts.undo_id });
+
+  expect(error?.message).toMatch(/^Restored 1 of 2 paths; these could not be restored: "a.txt" \(its old content is/);
+  expect(await read("root/b.txt")).toBe("old");
+});

@@ -73,7 +73,7 @@ function lostOf(records: readonly UndoRecord[], restored: number): ToolError | u
   const named = lost.slice(0, MAX_LOST).map(({ path, why }) => `${JSON.stringify(path)} (${why})`);
   return new ToolError(
     "NotFound",
-    `RestoreResult ${restored} paths; cannot be undone: ${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`,
+    `Restored ${restored} paths; cannot be undone: ${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`,
     {
       paths: lost.slice(0, MAX_LOST).map(({ path }) => path),
       hint: "Restore these from another source, such as version control.",

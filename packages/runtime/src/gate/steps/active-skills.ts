@@ -106,6 +106,21 @@ const SKILL_FILE = /^skill\.md$/i;
  */
 export async function activateSkills(call: Executed, parts: GateParts): Promise<Executed> {
   if (call.output.failure !== undefined) return call;
+  try {
+    await activateRead(call, parts);
+    return call;
+  } catch (error) {
+    call.attempt.reached = withoutText(call);
+    throw error;
+  }
+}
+
+/** What the call did, without what it read. */
+function withoutText({ output: { artifacts }, ...call }: Executed): Executed {
+  return { ...call, output: { data: {}, ...(artifacts === undefined ? {} : { artifacts }) } };
+}
+
+async function activateRead(call: Executed, parts: GateParts): Promise<void> {
   const read = [...call.attempt.read_skills];
   for (const { real, access, exists } of call.touches) {
     if (!exists || access !== "read" || !SKILL_FILE.test(basename(real))) continue;
@@ -113,7 +128,6 @@ export async function activateSkills(call: Executed, parts: GateParts): Promise<
     if (skill !== undefined) read.push(skill);
   }
   for (const skill of read) await activate(skill, call, parts);
-  return call;
 }
 
 async function activate(entry: SkillEntry, call: Executed, parts: GateParts): Promise<void> {

@@ -8,7 +8,7 @@ import { isRemovableKey, judgePlace } from "../../policy/paths/check-path.ts";
 import { isReadAccess } from "../../policy/paths/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { DecidingParts } from "../parts.ts";
-import type { Admitted, Checked, Identified, Opened } from "../stages.ts";
+import type { Admitted, Checked, Identified, Opened, Resolved } from "../stages.ts";
 
 /** Step 1: resolves name, alias and version to the tool. */
 export function findTool(call: Opened, { registry }: DecidingParts): Identified {
@@ -27,13 +27,13 @@ export function checkArgs(call: Identified, { redactor }: DecidingParts): Checke
   return { ...call, args: parsed.data, params: value, params_redacted: redacted, risk: tool.riskOf(parsed.data) };
 }
 
-/** Step 3: resolves the paths and commands that the arguments name, or that the changes to undo touched. */
-export async function resolvePaths(call: Checked, parts: DecidingParts): Promise<Admitted> {
+/** Step 3: resolves the paths that the arguments name, or that the changes to undo touched. */
+export async function resolvePaths(call: Checked, parts: DecidingParts): Promise<Resolved> {
   const { tool, args } = call;
   const undo = tool.undoes === undefined ? NO_UNDO : await findUndo(tool.undoes(args), parts);
-  const named = tool.touches(args);
-  const commandTouches = named.filter((touch) => "command" in touch);
-  const pathTouches = named.filter((touch) => "path" in touch).map((touch) => resolveTouch(touch, parts));
+  const declared = tool.touches(args);
+  const commandTouches = declared.filter((touch) => "command" in touch);
+  const pathTouches = declared.filter((touch) => "path" in touch).map((touch) => resolveTouch(touch, parts));
   const isOutside = pathTouches.some((touch) => isLookOutside(touch, parts));
   const touches = [
     ...(isOutside ? await findSkillFolders(pathTouches, parts) : pathTouches), // an await costs more than the rest
@@ -41,16 +41,29 @@ export async function resolvePaths(call: Checked, parts: DecidingParts): Promise
     ...commandTouches.map((command) => resolveTouch(folderOf(command), parts)),
     ...touchesOf(undo.undo_records, parts),
   ];
-  const runsPrograms = commandTouches.length > 0 || tool.required_permissions.includes("proc.exec");
-  // A tool that runs programs without naming a command also needs to know the sandbox.
-  if (runsPrograms) await parts.prepareCommands();
-  const addressTouches = named.filter((touch) => "address" in touch);
-  const addresses = addressTouches.length === 0 ? [] : await readAddresses(addressTouches, parts);
-  const commands = commandTouches.length === 0 ? [] : await readCommands(commandTouches, touches, parts);
   const { undo_records, restores } = undo;
   // A tool's own `revert` can have any effect; its record does not say which.
   const risk = undo_records.some(({ revert }) => revert !== undefined) ? "high" : call.risk;
-  return { ...call, risk, touches, commands, addresses, undo_records, restores };
+  return { ...call, risk, declared, touches, undo_records, restores };
+}
+
+/** Step 3, its second half: the commands and addresses. If it fails, the paths are recorded all the same. */
+export function readTargets(call: Resolved, parts: DecidingParts): Admitted | Promise<Admitted> {
+  const runsPrograms = call.tool.required_permissions.includes("proc.exec");
+  const isPlain = !runsPrograms && call.declared.every((touch) => "path" in touch);
+  return isPlain ? { ...call, commands: [], addresses: [] } : readOtherTargets(call, parts);
+}
+
+async function readOtherTargets(call: Resolved, parts: DecidingParts): Promise<Admitted> {
+  const { tool, declared, touches } = call;
+  const commandTouches = declared.filter((touch) => "command" in touch);
+  const runsPrograms = commandTouches.length > 0 || tool.required_permissions.includes("proc.exec");
+  // A tool that runs programs without naming a command also needs to know the sandbox.
+  if (runsPrograms) await parts.prepareCommands();
+  const addressTouches = declared.filter((touch) => "address" in touch);
+  const addresses = addressTouches.length === 0 ? [] : await readAddresses(addressTouches, parts);
+  const commands = commandTouches.length === 0 ? [] : await readCommands(commandTouches, touches, parts);
+  return { ...call, commands, addresses };
 }
 
 const NO_UNDO = { undo_records: [], restores: false } as const;
@@ -58,7 +71,7 @@ const NO_UNDO = { undo_records: [], restores: false } as const;
 async function findUndo(
   target: ReturnType<NonNullable<Tool["undoes"]>>,
   parts: DecidingParts,
-): Promise<Pick<Admitted, "undo_records" | "restores">> {
+): Promise<Pick<Resolved, "undo_records" | "restores">> {
   const records = await parts.undo.undoLog.find(target);
   const onlyRestores = records.every(({ set_aside, revert }) => set_aside !== true && revert === undefined);
   return {

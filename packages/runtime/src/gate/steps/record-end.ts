@@ -9,7 +9,7 @@ import type { Redactor } from "../../redact/redact.ts";
 import { reasonOf } from "../../protocol/error-reason.ts";
 import { actorOf, draftEvent } from "../draft-event.ts";
 import type { GateParts } from "../parts.ts";
-import type { Admitted, Settled, Stage } from "../stages.ts";
+import type { Resolved, Settled, Stage } from "../stages.ts";
 import type { IncomingCall } from "./open-call.ts";
 import { needsDisk, shortenParams } from "./record-start.ts";
 
@@ -74,7 +74,7 @@ function endEvent({ call, result, cause }: Settled, parts: GateParts): EventDraf
   return draftEvent(call, "tool_call.failed", failed, now);
 }
 
-function undoEvent(call: Admitted, { tool_call_id, artifacts }: ToolCallResult, { clock }: GateParts): EventDraft {
+function undoEvent(call: Resolved, { tool_call_id, artifacts }: ToolCallResult, { clock }: GateParts): EventDraft {
   const undo_ids = call.undo_records.map(({ undo_id }) => undo_id);
   return draftEvent(call, "undo.applied", { tool_call_id, undo_ids, files_changed: artifacts.files_changed }, clock());
 }
@@ -149,7 +149,7 @@ function auditOf(call: Stage, options: AuditOptions): AuditRecord {
 /** A call may name many files: the record lists at most this many. */
 const MAX_PLACES = 100;
 
-function placesOf({ touches }: Admitted, redactor: Redactor): Pick<AuditRecord, "places"> {
+function placesOf({ touches }: Resolved, redactor: Redactor): Pick<AuditRecord, "places"> {
   if (touches.length === 0) return {};
   const places = touches.slice(0, MAX_PLACES).map(({ path, real, access, skill_folder }) => ({
     path,

@@ -37,8 +37,8 @@ export async function recordStart(call: Approved, parts: GateParts): Promise<Sta
     throw error instanceof ToolError ? error : startNotRecorded(tool.name, error);
   }
   if (!isLater) return { ...call, started, durable: null };
-  const durable = parts.journal.sync?.() ?? null;
-  durable?.catch(() => {}); // reported when the tool first changes something
+  const durable = (async () => await parts.journal.sync?.())(); // never throws here: the start is recorded already
+  durable.catch(() => {}); // reported when the tool first changes something
   return { ...call, started, durable };
 }
 
@@ -111,18 +111,19 @@ export function shortenParams(call: Stage, { folder, redactor }: GateParts): unk
   const params = "params" in call ? call.params : redactor.redactValue(request.args).value;
   const known = attempt.short_params;
   if (known !== null && known.of === params) return known.value;
-  const value = shorten(params, (text) => {
-    const stored = folder.storeText(`${request.tool_call_id}.arguments.json`, text);
-    attempt.stored = { ...attempt.stored, [stored.storage_ref]: stored.sha256 };
-    return stored;
-  });
-  attempt.short_params = { of: params, value };
+  const json = JSON.stringify(params);
+  if (known !== null && known.json === json) return known.value; // evaluated again: the same arguments, stored already
+  const value = isLong(json) ? storeLong() : params;
+  attempt.short_params = { of: params, json, value };
   return value;
+
+  function storeLong(): unknown {
+    const { storage_ref, sha256 } = folder.storeText(`${request.tool_call_id}.arguments.json`, json);
+    attempt.stored = { ...attempt.stored, [storage_ref]: sha256 };
+    return { excerpt: excerptHead(json, { lines: 1, bytes: LONG_BYTES }).text, storage_ref, sha256 };
+  }
 }
 
-function shorten(params: unknown, storeText: (text: string) => ReturnType<GateParts["folder"]["storeText"]>): unknown {
-  const text = JSON.stringify(params);
-  if (text.length <= LONG_BYTES && Buffer.byteLength(text) <= LONG_BYTES) return params;
-  const { storage_ref, sha256 } = storeText(text);
-  return { excerpt: excerptHead(text, { lines: 1, bytes: LONG_BYTES }).text, storage_ref, sha256 };
+function isLong(text: string): boolean {
+  return text.length > LONG_BYTES || Buffer.byteLength(text) > LONG_BYTES;
 }

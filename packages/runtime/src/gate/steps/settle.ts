@@ -67,8 +67,9 @@ export function settle({ call, problem, output }: Outcome, parts: GateParts): Se
 
 /** What the call has put out so far. Undefined: it did not run. */
 export function outputOf(call: Stage): ToolOutput<unknown> | undefined {
-  if ("output" in call) return call.output;
-  return "started" in call ? NO_OUTPUT : undefined;
+  if (!("started" in call)) return undefined;
+  const output: ToolOutput<unknown> | null | undefined = "output" in call ? call.output : undefined;
+  return output ?? NO_OUTPUT; // a tool in untyped JavaScript may return nothing
 }
 
 export const NO_OUTPUT: ToolOutput<unknown> = { data: {} };

@@ -240,7 +240,7 @@ export class ChangeAttempt {
     const names = files.map(({ path }) => `"${path}"`).join(", ");
     return new ToolError(
       "IOError",
-      `FilesChange ${names}, but fsync of the folder failed (${reasonOf(problem)}): a power loss may revert it`,
+      `Changed ${names}, but fsync of the folder failed (${reasonOf(problem)}): a power loss may revert it`,
       { undo_id: this.#undo_id, paths: files.map(({ path }) => path) },
       problem,
     );

@@ -47,7 +47,7 @@ function placeFile({ target, temporary, before }: Staged): void {
   else if (linkOr(renameSync, target.at(temporary), target.at())) dropName(target.at(temporary));
 }
 
-/** Removes the temporary name. A commitError is ignored: the file is already in place. */
+/** Removes the temporary name. A failure is ignored: the file is already in place. */
 function dropName(path: string): void {
   try {
     unlinkSync(path);

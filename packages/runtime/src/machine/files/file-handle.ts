@@ -24,7 +24,7 @@ export interface FilesOptions {
   readonly signal: AbortSignal;
   /** Resolves when the start of the call is durably recorded. No file changes before that. */
   readonly recorded: () => Promise<void>;
-  /** Why a folder below a findTouch one may not be read; undefined if it may. */
+  /** Why a folder below a declared one may not be read; undefined if it may. */
   readonly judgeBelow: (real: string) => string | undefined;
 }
 

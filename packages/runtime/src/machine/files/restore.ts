@@ -75,7 +75,7 @@ function skippedError(unsure: readonly RestoreItem[], { files }: RestoreResult):
   const list = `${paths.map((path) => JSON.stringify(path)).join(", ")}${more}`;
   return new ToolError(
     "Stale",
-    `RestoreResult ${files.length} of ${files.length + unsure.length} paths; ${list} left alone: ${unsure[0]?.doubt}`,
+    `Restored ${files.length} of ${files.length + unsure.length} paths; ${list} left alone: ${unsure[0]?.doubt}`,
     {
       paths,
       hint: "Check whose changes these are; set force to undo them too.",
@@ -226,7 +226,7 @@ function partialError(count: number, problems: readonly StepProblem[]): ToolErro
   const more = problems.length > MAX_NAMED ? ` and ${problems.length - MAX_NAMED} more` : "";
   return new ToolError(
     "IOError",
-    `RestoreResult ${count - problems.length} of ${count} paths; these could not be restored: ${named.join(", ")}${more}`,
+    `Restored ${count - problems.length} of ${count} paths; these could not be restored: ${named.join(", ")}${more}`,
     { paths: problems.slice(0, MAX_NAMED).map(({ path }) => path) },
   );
 }

@@ -59,7 +59,7 @@ export async function revertUnapproved(
   return [...removed, ...emptied, ...restored];
 }
 
-/** The keys of the unapproved and of all their parent folders. */
+/** The keys of the unapproved changes and of all their parent folders. */
 function foldersAround(unapproved: readonly UnapprovedChange[]): ReadonlySet<string> {
   const around = new Set<string>();
   for (const { key } of unapproved) {

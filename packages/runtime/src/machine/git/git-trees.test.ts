@@ -169,7 +169,9 @@ test("objects that a command overwrote are reported as lost, and undo says so", 
 
   const lost = files.filter(({ undoable }) => !undoable).map(({ path }) => path);
   expect(lost.filter((path) => path.startsWith(".git/objects/"))).toHaveLength(20);
-  expect((await undo(undo_id)).error?.message).toMatch(/cannot be undone: .*its old content no longer exists/);
+  expect((await undo(undo_id)).error?.message).toMatch(
+    /^Restored \d+ paths; cannot be undone: .*its old content no longer exists/,
+  );
 });
 
 test("untracked files and files over the limit are reported as before", async () => {

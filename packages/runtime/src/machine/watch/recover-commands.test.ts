@@ -277,7 +277,9 @@ test("changes by others after the kill are left alone, and undo reports that", a
   const { ok, error } = await (await open()).undo("run_killed");
 
   expect(ok).toBe(false);
-  expect(error?.message).toMatch(/cannot be undone: "\." \(paths skipped: 2; they changed when the command may/);
+  expect(error?.message).toMatch(
+    /^Restored \d+ paths; cannot be undone: "\." \(paths skipped: 2; they changed when the command may/,
+  );
   expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("a.txt\n");
   expect(readFileSync(join(root, "src/c.ts"), "utf8")).toBe("mine\n");
   expect(readFileSync(join(root, "src/mine.txt"), "utf8")).toBe("mine\n");

@@ -75,8 +75,21 @@ test("the longest of overlapping known values goes, and nothing of the others is
 });
 
 test("values too short or too common to be told from text are not looked for", () => {
-  const known = ["true", "abc12", "localhost", "1234567", "password", "aaaaaaaa", "", "   ", "REDACTED", "development"];
-  const text = "true abc12 localhost 1234567 the password aaaaaaaa REDACTED development";
+  const known = [
+    "true",
+    "abc12",
+    "localhost",
+    "1234567",
+    "password",
+    "aaaaaaaa",
+    "",
+    "   ",
+    "REDACTED",
+    "development",
+    "kerberos",
+    "digest",
+  ];
+  const text = "true abc12 localhost 1234567 the password aaaaaaaa REDACTED development kerberos digest";
   expect(redact(text, { known })).toEqual({ text, redacted: false });
 });
 

@@ -25,9 +25,9 @@ const SHORTEST_LINE = 16;
 
 /** Values of variables with secret names that are also ordinary words. */
 const COMMON = new Set(
-  `admin changeit changeme database default development disabled enabled example github localhost master mysql
-  password passwd postgres postgresql private production public readonly required sandbox secret secrets staging string
-  testing undefined username 127.0.0.1 0.0.0.0`.split(/\s+/),
+  `admin anonymous bearer changeit changeme database default development digest disabled enabled example github kerberos
+  localhost master mysql negotiate optional password passwd postgres postgresql private production public readonly
+  required sandbox secret secrets staging string testing undefined username 127.0.0.1 0.0.0.0`.split(/\s+/),
 );
 
 /** Undefined if no value is worth searching for. */
