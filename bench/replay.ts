@@ -11,7 +11,7 @@ import { makeWorkspace } from "./place.ts";
 const PROGRAM = join(import.meta.dirname, "../packages/autonous/src/cli/bin.ts");
 const CALLS = 1_000_000;
 /** Calls per run. Only UNLIKE runs differ; the others are hard links to the same files. */
-const CALLS_A_RUN = 10_000;
+const CALLS_PER_RUN = 10_000;
 const UNLIKE = 20;
 
 /** Stands in what is recorded for a number that is another one in each call. */
@@ -69,7 +69,7 @@ async function recordRuns(workspace: string, state_dir: string): Promise<void> {
   const lines = await recordCalls(runtime, workspace);
   await runtime.close();
   const files: string[] = [];
-  for (let run = 0; run < CALLS / CALLS_A_RUN; run++) {
+  for (let run = 0; run < CALLS / CALLS_PER_RUN; run++) {
     const folder = join(state_dir, "runs", makeId("run", Date.now() + run));
     mkdirSync(folder);
     const file = join(folder, "events.jsonl");
@@ -93,7 +93,7 @@ async function recordCalls(runtime: Runtime, workspace: string): Promise<string>
 }
 
 function repeated(text: string, run: number): string {
-  const times = CALLS_A_RUN / MIX.reduce((sum, each) => sum + each.times, 0);
+  const times = CALLS_PER_RUN / MIX.reduce((sum, each) => sum + each.times, 0);
   return Array.from({ length: times }, (_, i) => text.replaceAll(NUMBER, String(run * times + i))).join("");
 }
 

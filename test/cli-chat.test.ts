@@ -194,7 +194,7 @@ atTerminal(`its own commands are not sent to the model${needsTerminal}`, async (
     { types: "/help",                               sees: "/approvals" },
     { types: "/model",                              sees: "model.json answers" },
     { types: "/model oracle",                       sees: 'Cannot use the model "oracle"' },
-    { types: "/model direct",                       sees: "direct answers" },
+    { types: "/model direct",                       sees: "Model: direct" },
     { types: "/ls .",                               sees: "a.txt" },
     { types: "/bash printf '%s\\n' one two",        sees: /one\r?\ntwo\r?\n/ },
     { types: `/model script:${path}/other.json`,    sees: "other.json answers" },

@@ -77,7 +77,7 @@ test("a list is checked when the program starts, and doctor shows each model of 
   const refused = await autonous(["run", "look"], { cwd, env: keyless });
   expect(refused.code).not.toBe(0);
   expect(refused.stderr.replaceAll(/\s+/g, " ")).toMatch(
-    /model 2 of 2, "openai:gpt-6-sol": .*no key is set; set OPENAI_API_KEY/,
+    /model 2 of 2, "openai:gpt-6-sol": .*no API key is set; set OPENAI_API_KEY/,
   );
   const failed = await autonous(["doctor", "--json"], { cwd, env: keyless });
   expect(checkOf(failed)).toMatchObject({ outcome: "failed", message: /set OPENAI_API_KEY/ });

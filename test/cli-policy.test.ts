@@ -22,7 +22,7 @@ describe("explain", () => {
     expect(stdout).toMatch(/^DENY \(\w+\): .*ask the librarian/);
     expect(stdout).toContain(`(${join(path, OWN_CONFIG)}:3)`);
     expect(stdout).toMatch(/^ {2}roots +PASS /m);
-    expect(stdout).toMatch(/^What would change the answer:\n {2}- /m);
+    expect(stdout).toMatch(/^What would change the decision:\n {2}- /m);
     const explained = await json<{ origin?: unknown; checks: unknown[]; suggestions: { words: string }[] }>(
       "policy",
       "explain",
@@ -137,7 +137,7 @@ describe("test", () => {
     { title: "expects nothing",            text: '{"tool":"ls"}\n',                            says: /line 1: "expect" has to be/ },
     { title: "expects what is not",        text: '{"tool":"ls","expect":"MAYBE"}\n',           says: /line 1: "expect" has to be/ },
     { title: "expects what is not told",   text: '{"tool":"ls","expect":{"effect":"DENY","why":"x"}}\n', says: /unknown field "why" in "expect"/ },
-    { title: "names no tool",              text: '{"args":{},"expect":"DENY"}\n',              says: /line 1: .*name its tool/ },
+    { title: "names no tool",              text: '{"args":{},"expect":"DENY"}\n',              says: /line 1: .*name one tool/ },
     { title: "begins like a list",         text: "[{}",                                        says: /it starts like a JSON list but is not valid JSON/ },
   ] as const;
   for (const { title, text, says } of BAD) {

@@ -170,7 +170,7 @@ test("a configuration with many errors: all are listed, exit 2, nothing is start
       autonous([...words, "--json"], { cwd, env }),
     ]);
     expect({ words, code: people.code, stdout: people.stdout }).toEqual({ words, code: 2, stdout: "" });
-    expect(people.stderr).toContain(`The configuration has ${FIVE.says.length} mistakes:`);
+    expect(people.stderr).toContain(`Invalid configuration (${FIVE.says.length} problems):`);
     for (const says of FIVE.says) expect(people.stderr).toContain(says);
     expect({ words, code: programs.code, stderr: programs.stderr }).toEqual({ words, code: 2, stderr: "" });
     const { error } = JSON.parse(programs.stdout) as { error: { code: string; problems: string[] } };

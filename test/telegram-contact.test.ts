@@ -44,7 +44,7 @@ test("a person pairs while the service runs, is listed, gives tasks, and is remo
     "Open the link, or send the code to @fake_bot in private.",
     "It works once, for 10 minutes.",
     "Give it only to people who may use this machine through the bot.",
-    "Waiting until it is used. Ctrl-C ends the wait, not the code.",
+    "Waiting until it is used. Ctrl-C stops waiting; the code stays valid.",
   ]);
   const room = "x".repeat(32 - "fake_bot".length); // the longest name that Telegram gives a bot
   for (const line of lines) expect(line.replace("fake_bot", `fake_bot${room}`).length).toBeLessThanOrEqual(80);

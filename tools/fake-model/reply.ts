@@ -50,10 +50,10 @@ export interface Reply {
 }
 
 /** Approximately right for English text and JSON. */
-const BYTES_A_TOKEN = 4;
+const BYTES_PER_TOKEN = 4;
 
 export function tokensOf(bytes: number): number {
-  return Math.ceil(bytes / BYTES_A_TOKEN);
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
 /** `number` determines the ids: the same in every run of the same script. `input` is used if the round has no usage. */

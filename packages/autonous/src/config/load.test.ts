@@ -155,8 +155,8 @@ test("an unreadable configuration file is reported, and is not treated as missin
 });
 
 test("one mistake is reported in a sentence, several as a list", () => {
-  expect(new ConfigurationError(["A is wrong"]).message).toBe("The configuration has a mistake: A is wrong");
-  expect(new ConfigurationError(["A", "B"]).message).toBe("The configuration has 2 mistakes:\n- A\n- B");
+  expect(new ConfigurationError(["A is wrong"]).message).toBe("Invalid configuration: A is wrong");
+  expect(new ConfigurationError(["A", "B"]).message).toBe("Invalid configuration (2 problems):\n- A\n- B");
 });
 
 test("likely typos of our variables are reported, other variables are not", () => {

@@ -82,8 +82,8 @@ export class ConfigurationError extends Error {
     const problems = boundList(all);
     super(
       problems.length === 1
-        ? `The configuration has a mistake: ${problems[0]}`
-        : `The configuration has ${all.length} mistakes:\n${problems.map((each) => `- ${each}`).join("\n")}`,
+        ? `Invalid configuration: ${problems[0]}`
+        : `Invalid configuration (${all.length} problems):\n${problems.map((each) => `- ${each}`).join("\n")}`,
     );
     this.name = "ConfigurationError";
     this.problems = problems;
@@ -97,7 +97,7 @@ export function configurationPath(environment: NodeJS.ProcessEnv): string {
 
 /**
  * The user's configuration: the environment first, then the user's own file, then defaults. Reads nothing of a workspace.
- * Throws one `ConfigurationError` with all mistakes.
+ * Throws one `ConfigurationError` with all problems.
  */
 export function loadConfiguration(
   environment: NodeJS.ProcessEnv,

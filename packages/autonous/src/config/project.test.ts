@@ -256,5 +256,7 @@ test("settings per model are the user's own: a project's are refused, its smalle
 
 test("every mistake in settings per model is listed with its place", async () => {
   const { open } = await workspace(undefined, { models: { m: { effort: "most", max_turns: 1 } } });
-  expect(open).toThrow(/2 mistakes:\n- .*config.json:1:\d+: models: "m": "effort" has to be one of .*\n- .*max_turns/);
+  expect(open).toThrow(
+    /\(2 problems\):\n- .*config.json:1:\d+: models: "m": "effort" has to be one of .*\n- .*max_turns/,
+  );
 });

@@ -45,10 +45,14 @@ export function readAccess(name: AccessName, environment: Environment, server?: 
   const key = variable === undefined ? undefined : environment[variable]?.trim();
   if (key === undefined && row.needsKey) {
     const alternatives = row.keys.join(" or ");
-    throw new ToolError("InvalidArguments", `Cannot use a model of ${name}: no key is set; set ${alternatives}`, {
-      variable: row.keys[0],
-      hint: "Keys are read only from the environment.",
-    });
+    throw new ToolError(
+      "InvalidArguments",
+      `Cannot use the provider "${name}": no API key is set; set ${alternatives}`,
+      {
+        variable: row.keys[0],
+        hint: "Keys are read only from the environment.",
+      },
+    );
   }
   if (key !== undefined && !KEY.test(key)) {
     const message = `Cannot use ${variable}: it contains white space or characters that are invalid in a key`;

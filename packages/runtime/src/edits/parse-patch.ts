@@ -15,7 +15,7 @@ export function parsePatch(patchText: string): readonly PatchChange[] {
   if (!isEnvelope && reader.lines.some((line) => line.trimEnd() === BEGIN)) throw reader.fail(`"${BEGIN}"`);
   const changes = isEnvelope ? parseEnvelope(reader) : parseUnified(reader);
   if (changes.length === 0) {
-    if (!isEnvelope) throw new PatchReader(reader.lines, 0).fail(`"${BEGIN}", or the patch a unified diff`);
+    if (!isEnvelope) throw new PatchReader(reader.lines, 0).fail(`"${BEGIN}" or the start of a unified diff`);
     throw new ToolError("InvalidArguments", "Cannot apply the patch: it names no file", { field: "patch_text" });
   }
   return checkPaths(changes.map(withoutEmptyMove));

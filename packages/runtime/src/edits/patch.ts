@@ -77,8 +77,8 @@ export class PatchReader {
   /** The error for unexpected content at this line. */
   fail(expected: string, line = this.line): ToolError {
     const text = this.lines[line - this.#before - 1];
-    const found = text === undefined ? "the patch ends here" : `it is ${JSON.stringify(cut(text))}`;
-    const message = `Cannot read the patch: line ${line} has to be ${expected}; ${found}`;
+    const found = text === undefined ? "the patch ends here" : `found ${JSON.stringify(cut(text))}`;
+    const message = `Cannot read the patch: line ${line} must be ${expected}; ${found}`;
     return new ToolError("InvalidArguments", message, { field: "patch_text", line, expected });
   }
 }

@@ -76,7 +76,7 @@ export function checkRisky(subject: Subject): Verdict | string {
   return byProfile(subject, {
     caution: "risky_commands",
     rule: `builtin:${found.level}_commands`,
-    asked: `To run ${quote(found.command)}: ${found.reason}`,
+    asked: `${quote(found.command)} is ${found.level}: ${found.reason}`,
     passed: "runs risky commands",
     refused: "runs no commands",
   });

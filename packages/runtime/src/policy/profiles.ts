@@ -44,7 +44,7 @@ export const REACH_TEXT = {
   look:      "read files",
   change:    "change files",
   run:       "run programs",
-  reach_out: "do what is hard to undo",
+  reach_out: "have effects that are hard to undo",
 } as const satisfies Record<Reach, string>;
 
 // oxfmt-ignore

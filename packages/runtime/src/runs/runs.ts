@@ -17,7 +17,7 @@ export interface Run {
 /** Maximum number of open journals. Others are reopened when needed. */
 const MAX_OPEN = 64;
 
-const USES_A_TURN = 32;
+const USES_PER_TURN = 32;
 
 /** The runs of a runtime, opened on first use. The least recently used are closed again. */
 export class Runs {
@@ -47,7 +47,7 @@ export class Runs {
   /** Keeps the run open while `work` runs. */
   async use<T>(run_id: string, work: (run: Run) => Promise<T>): Promise<T> {
     // Without this, a caller that makes many quick calls in a row would starve timers, signals and child processes.
-    if (++this.#uses % USES_A_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (++this.#uses % USES_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     this.#busy.set(run_id, (this.#busy.get(run_id) ?? 0) + 1);
     try {
       return await work(await this.get(run_id));

@@ -257,14 +257,16 @@ test("a state directory that others can write is refused with words", async () =
 test("a state directory that cannot be made is told with what to do", async () => {
   const { check, make } = await place();
   await make({ user: "a file" });
-  expect(openState(check()).problem).toMatch(/cannot be made \((ENOTDIR|EEXIST)\); name one that can with state_dir/);
+  expect(openState(check()).problem).toMatch(
+    /cannot be created \((ENOTDIR|EEXIST)\); choose another one with state_dir/,
+  );
 });
 
 test("a state directory where the system takes no folders is told, and nothing goes round in circles", async () => {
   const { check } = await place();
   for (const XDG_STATE_HOME of ["/proc/none", "/proc/self/none/deep", "/sys/none"]) {
     const { problem } = openState({ ...check(), environment: { XDG_STATE_HOME } });
-    expect(problem).toMatch(/cannot be made \((ENOENT|EACCES|EPERM|EROFS)\); name one that can/);
+    expect(problem).toMatch(/cannot be created \((ENOENT|EACCES|EPERM|EROFS)\); choose another one/);
   }
 });
 

@@ -151,7 +151,7 @@ export function openState(check: StateCheck): { readonly state_dir: string; read
     const { code = (error as Error).message } = error as NodeJS.ErrnoException;
     return {
       state_dir,
-      problem: `the state folder "${state_dir}" cannot be made (${code}); name one that can with state_dir or AUTONOUS_STATE_DIR`,
+      problem: `the state folder "${state_dir}" cannot be created (${code}); choose another one with state_dir or AUTONOUS_STATE_DIR`,
     };
   }
 }

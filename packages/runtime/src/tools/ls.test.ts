@@ -89,7 +89,7 @@ const REFUSED = [
   { title: "an absolute path outside",        args: { path: "/etc" },                       code: "PathTraversalBlocked", says: /outside/ },
   { title: "the root of the process",         args: { path: "/proc/self/root/etc" },        code: "PathTraversalBlocked", says: /outside/ },
   { title: "the outside that is not there",   args: { path: "../nowhere" },                 code: "PathTraversalBlocked", says: /outside/ },
-  { title: "a sensitive place",               args: { path: ".ssh" },                       code: "SensitivePath",        says: /keys that open other machines/ },
+  { title: "a sensitive place",               args: { path: ".ssh" },                       code: "SensitivePath",        says: /SSH keys and configuration/ },
   { title: "a sensitive place in other case", args: { path: ".SSH" },                       code: "SensitivePath",        says: /keys/ },
   { title: "the runtime's own state",         args: { path: ".agent" },                     code: "SensitivePath",        says: /state/ },
   { title: "an empty path",                   args: { path: "" },                           code: "InvalidArguments",     says: /"path"/ },

@@ -7,8 +7,8 @@ import { countLineFeeds, endOfLines } from "../text/lines.ts";
 const LINE_FEED = 0x0a;
 const CHUNK = 256 * 1024;
 /** Bytes to read and hash before other work gets a turn: some milliseconds. */
-const CHUNKS_A_TURN = 16;
-const CHUNKS_A_REPORT = 256;
+const CHUNKS_PER_TURN = 16;
+const CHUNKS_PER_REPORT = 256;
 /** Above this a file is neither hashed nor counted: it would take seconds, too long for a page. */
 const MAX_SURVEYED = 4 * 1024 ** 3;
 
@@ -67,8 +67,8 @@ export async function surveyFile(
     open = endsOpen(chunk);
     at += chunk.length;
     chunks++;
-    if (chunks % CHUNKS_A_REPORT === 0) context.progress(at / file.size, `scanning "${path}"`);
-    if (chunks % CHUNKS_A_TURN === 0) await letOthersRun(context.signal);
+    if (chunks % CHUNKS_PER_REPORT === 0) context.progress(at / file.size, `scanning "${path}"`);
+    if (chunks % CHUNKS_PER_TURN === 0) await letOthersRun(context.signal);
   }
   return { sha256: whole ? digest.digest("hex") : null, total_lines: feeds + (open ? 1 : 0), place };
 }

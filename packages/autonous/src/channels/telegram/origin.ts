@@ -11,7 +11,7 @@ export interface Origin {
   readonly gathered?: Gathered;
 }
 
-/** The messages that a task was made of, as far as has to be known to add another one. */
+/** The messages that a task was made of: what is needed to add another one. */
 export interface Gathered {
   readonly user: number;
   readonly album?: string;

@@ -23,7 +23,7 @@ const MARK = /^[\p{Mn}\p{Me}\u1160-\u11ff]$/u;
 const WIDE =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}])$/u;
 /** More marks than this on one letter are an attack on the layout: they count as letters, so that the line is folded. */
-const MARKS_A_LETTER = 2;
+const MARKS_PER_LETTER = 2;
 
 const NON_JOINER = "\u200c";
 const JOINER = "\u200d";
@@ -40,7 +40,7 @@ function* measured(text: string): Iterable<Measured> {
   let [characters, columns, marks, last] = ["", 0, 0, ""];
   for (const character of text) {
     marks = MARK.test(character) ? marks + 1 : 0;
-    const isOnLetter = marks > 0 && marks <= MARKS_A_LETTER;
+    const isOnLetter = marks > 0 && marks <= MARKS_PER_LETTER;
     const takesNone = isOnLetter || character === NON_JOINER || character === JOINER;
     const isJoined = last === JOINER && PICTURE.test(character);
     if (characters !== "" && !takesNone && !isJoined) {
@@ -58,7 +58,7 @@ function* measured(text: string): Iterable<Measured> {
 /** Truncates text to this width, with "…" as the last character. */
 export function cutTo(text: string, width: number): string {
   // Every character except a bounded number of marks takes a column, so text beyond this cannot fit.
-  const near = text.slice(0, Math.max(0, width + 1) * 2 * (1 + MARKS_A_LETTER));
+  const near = text.slice(0, Math.max(0, width + 1) * 2 * (1 + MARKS_PER_LETTER));
   if (near.length === text.length && widthOf(text) <= width) return text;
   return `${firstColumns(near, width - 1)}…`;
 }

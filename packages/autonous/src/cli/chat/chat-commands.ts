@@ -26,11 +26,11 @@ interface ChatCommand {
 /** Commands handled by the chat and not sent to the model. */
 // oxfmt-ignore
 const COMMANDS: Readonly<Record<string, ChatCommand>> = {
-  "/help":      {                   meaning: "show this",                                       run: showHelp },
+  "/help":      {                   meaning: "show this help",                                       run: showHelp },
   "/clear":     {                   meaning: "start a new conversation; this one stays on record", run: clear },
   "/compact":   {                   meaning: "summarise the conversation so far, to make room", run: compact },
   "/cost":      {                   meaning: "show tokens and cost of this chat",               run: showCost },
-  "/model":     { takes: "[name]",  meaning: "show which model answers, or change it",          run: changeModel },
+  "/model":     { takes: "[name]",  meaning: "show the model, or change it",          run: changeModel },
   "/tools":     {                   meaning: "show the tools that the model may call",          run: showTools },
   "/undo":      {                   meaning: "undo what the last message changed; again: the one before", run: undoLast },
   "/diff":      { takes: "[last]",  meaning: "show what this chat, or the last message, changed", run: showDiff },
@@ -189,7 +189,7 @@ async function changeModel(chat: Chat, name: string): Promise<void> {
   const { name: model, fallbacks = [] } = session.provider;
   const others = fallbacks.map((each) => each.name);
   if (print.json) return print.document({ ok: true, model, ...(others.length === 0 ? {} : { fallbacks: others }) });
-  print.note(`${model} answers${others.length === 0 ? "" : `; fallback: ${others.join(", ")}`}`);
+  print.note(`Model: ${model}${others.length === 0 ? "" : `; fallback: ${others.join(", ")}`}`);
 }
 
 async function showTools({ session, print }: Chat): Promise<void> {

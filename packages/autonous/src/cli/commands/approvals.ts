@@ -113,7 +113,7 @@ function requirePerson(id: string): void {
   const why = whyNoPerson();
   if (why === undefined) return;
   throw new UsageError(
-    `Cannot grant ${id}: ${why}. Run "autonous approvals grant ${id}" in a terminal of your own; programs answer over HTTP, with the token`,
+    `Cannot grant ${id}: ${why}. Run "autonous approvals grant ${id}" in a terminal of your own; programs can answer over HTTP with the service token`,
   );
 }
 

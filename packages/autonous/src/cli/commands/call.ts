@@ -76,5 +76,5 @@ export function requestOf(line: JsonLine): LineRequest {
     return { request: { args: {}, ...rest, name } };
   }
   const given = { ...rest, name: "" } as ToolCallInput; // other fields, such as its id, stay in the answer
-  return { request: given, problem: 'The line has to name its tool: {"tool":"ls","args":{"path":"."}}' };
+  return { request: given, problem: 'The line must name one tool, such as {"tool":"ls","args":{"path":"."}}' };
 }

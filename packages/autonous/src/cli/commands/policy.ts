@@ -54,7 +54,7 @@ function describe(explanation: Explanation, width: number | undefined): string {
   return [
     ...head,
     ...(steps.length === 0 ? [] : ["", table(steps, { width })]),
-    ...(changes.length === 0 ? [] : ["", "What would change the answer:", table(changes, { width })]),
+    ...(changes.length === 0 ? [] : ["", "What would change the decision:", table(changes, { width })]),
   ].join("\n");
 }
 

@@ -14,7 +14,7 @@ import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../session/find-workplace.ts";
 import type { Workplace } from "../../workplace/workplace.ts";
 import { readLimits } from "../options.ts";
-import { readPiped, withContext } from "../session/piped-input.ts";
+import { MAX_PIPED_BYTES, readPiped, withContext } from "../session/piped-input.ts";
 import type { Print } from "../output/print.ts";
 import { findRecordedRun, historyOf } from "../records/recorded-tasks.ts";
 import { noteMissingSandbox } from "../output/sandbox-notice.ts";
@@ -79,7 +79,10 @@ async function newTask({ args, print, signal }: CommandInput, provider: ModelPro
   const piped = await readPiped({ signal, note: print.note });
   if (text === "-") {
     if (piped.text.trim() === "") throw new UsageError("The task is empty: standard input has no text");
-    if (piped.isCut) throw new UsageError("The task on standard input is too long; put the data into a file");
+    if (piped.isCut)
+      throw new UsageError(
+        `The task on standard input is longer than ${MAX_PIPED_BYTES} bytes; put the data into a file`,
+      );
     return { task: { text: piped.text } };
   }
   // Redact before quoting: a multi-line key is not recognised line by line.

@@ -60,7 +60,7 @@ function printCode({ print }: CommandInput, { made, bot, link, isWaiting }: Pair
       : [`Link: ${link}`, `Open the link, or send the code to @${bot} in private.`]),
     `It works once, for ${CODE_MINUTES} minutes.`,
     "Give it only to people who may use this machine through the bot.",
-    ...(isWaiting ? ["Waiting until it is used. Ctrl-C ends the wait, not the code."] : []),
+    ...(isWaiting ? ["Waiting until it is used. Ctrl-C stops waiting; the code stays valid."] : []),
   ];
   if (print.json) for (const line of lines) print.note(line);
   else print.text(lines.join("\n"));

@@ -36,7 +36,7 @@ export function findWorkplace(input: WorkplaceInput): CheckedWorkplace {
   const place = checkWorkplace(input);
   const migration = place.state_is_named ? undefined : migrateState({ workspace: process.cwd(), roots: place.opened });
   if (migration !== undefined) noteOnce(migrationText(migration), input.print);
-  if (place.state_problem !== undefined) throw new UsageError(`Cannot work there: ${place.state_problem}`);
+  if (place.state_problem !== undefined) throw new UsageError(`Cannot use the state folder: ${place.state_problem}`);
   return place;
 }
 
@@ -50,7 +50,7 @@ export function checkWorkplace({ options }: WorkplaceInput): CheckedWorkplace {
   // An empty name does not mean the current folder: it usually comes from an unset variable.
   const wanted = named?.map((root) => root && resolve(here, root)) ?? own.settings.tool_allowed_roots ?? [here];
   const { roots: opened, problems } = checkRoots(wanted);
-  if (problems.length > 0) throw new UsageError(`Cannot work there: ${problems.join("; ")}`);
+  if (problems.length > 0) throw new UsageError(`Cannot use the roots: ${problems.join("; ")}`);
   const { stateDir: state_dir = own.settings.state_dir } = options as { readonly stateDir?: string };
   if (state_dir === "") throw new UsageError("--state-dir is empty; name the state folder");
   return {

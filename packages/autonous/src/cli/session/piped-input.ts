@@ -11,7 +11,7 @@ export interface PipedInput {
 }
 
 /** About 25,000 tokens. Longer input is better read from a file, page by page. */
-const MAX_BYTES = 100_000;
+export const MAX_PIPED_BYTES = 100_000;
 /** Timeout for input from a parent program that left the pipe open. Shell pipes close themselves. */
 const FIRST_BYTE_MS = 3000;
 
@@ -31,7 +31,7 @@ export async function readPiped({ signal, note }: ReadOptions): Promise<PipedInp
   }, FIRST_BYTE_MS);
   const decoder = new StringDecoder("utf8");
   let text = "";
-  let left = MAX_BYTES;
+  let left = MAX_PIPED_BYTES;
   try {
     for await (const piece of standardInput(AbortSignal.any([signal, enough.signal]))) {
       clearTimeout(waiting);
@@ -63,6 +63,6 @@ function kindOfInput(): "none" | "socket" | "pipe" {
 /** A task with the piped input quoted as data. `text` is already redacted. */
 export function withContext(task: string, { text, isCut }: PipedInput): string {
   if (text.trim() === "") return task;
-  const about = isCut ? `the first ${MAX_BYTES} bytes; the rest was left out` : "all of it";
+  const about = isCut ? `the first ${MAX_PIPED_BYTES} bytes; the rest was left out` : "all of it";
   return withQuotations(task, [{ heading: `Standard input, ${about}`, text: text.replace(/\n$/, "") }]);
 }

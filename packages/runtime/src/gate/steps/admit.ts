@@ -193,6 +193,14 @@ function wrongArguments(tool: Tool, error: z.ZodError, given: unknown): ToolErro
   return new ToolError("InvalidArguments", `Cannot call "${tool.name}": ${list}${rest}`, { fields, ...more });
 }
 
+/** What the schema reports for a field that is absent, by the kind of the field. */
+const MISSING_CODES: ReadonlySet<string> = new Set(["invalid_type", "invalid_value", "invalid_union"]);
+
+/** The schema's message without its preamble. A union that nothing matches has only the preamble. */
+function textOf({ message }: z.core.$ZodIssue): string {
+  return message === "Invalid input" ? "it has none of the accepted forms" : message.replace(/^Invalid \w+: /, "");
+}
+
 /** Names the field and the problem. Never repeats a value: it may be a secret. */
 function describeIssue(issue: z.core.$ZodIssue, given: unknown): { field: string; problem: string }[] {
   const at = boundText(issue.path.map(String).join("."), FIELD_CHARACTERS);
@@ -202,11 +210,11 @@ function describeIssue(issue: z.core.$ZodIssue, given: unknown): { field: string
       problem: "is not an argument of this tool",
     }));
   }
-  const isMissing = issue.code === "invalid_type" && valueAt(given, issue.path) === undefined;
+  const isMissing = MISSING_CODES.has(issue.code) && valueAt(given, issue.path) === undefined;
   return [
     {
       field: at === "" ? "args" : at,
-      problem: isMissing ? "is missing" : `is invalid: ${boundText(issue.message, PROBLEM_CHARACTERS)}`,
+      problem: isMissing ? "is missing" : `is invalid: ${boundText(textOf(issue), PROBLEM_CHARACTERS)}`,
     },
   ];
 }

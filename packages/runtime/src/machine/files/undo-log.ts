@@ -18,7 +18,7 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
       const pruned = records.length > 0 && "undo_id" in target ? [] : findPruned(state_dir, id);
       if (pruned.length > 0) throw prunedError(id, pruned, records);
       if (records.length > 0) return records;
-      throw new ToolError("NotFound", `Cannot find the change of ${name} "${id}": not found in the undo log`, {
+      throw new ToolError("NotFound", `Cannot undo "${id}": the undo log has no change with this ${name}`, {
         [name]: id,
         hint: "Pass the undo_id from the result of the call that made the change, or a run id.",
       });

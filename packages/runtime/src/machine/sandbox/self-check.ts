@@ -124,9 +124,11 @@ async function plantTargets({ roots, home, state_dir }: SelfCheckOptions): Promi
   const files = [planted.state_file, planted.key_file, planted.home_file];
   for (const file of files) writeFileSync(file, planted.secret, { mode: 0o600 });
   // It reads from a pipe that only this process holds, so it always ends with this process, and at once: a program that
-  // starts slowly would end late on a busy machine. By absolute path: a workspace may have a program of that name.
+  // starts slowly would end late on a busy machine. By absolute path: a workspace may have a program of that name. In a
+  // process group of its own: a Ctrl-C during the check would kill it, which reads as an escape.
   const neighbour = spawn("/bin/sh", ["-c", "read -r line"], {
     argv0: planted.process_word,
+    detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });
   let connections = 0;

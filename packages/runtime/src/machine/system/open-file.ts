@@ -6,7 +6,7 @@ import { identityOf, kindOf, openHandle, procPath } from "./handle.ts";
 import { doing } from "./system-error.ts";
 
 /** Bytes that one reader gets before it yields to timers and signals. */
-const BYTES_A_TURN = 8 << 20;
+const BYTES_PER_TURN = 8 << 20;
 
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
@@ -20,7 +20,7 @@ export function openFile(handle: number, path: string, signal: AbortSignal): Ope
   if (kind !== "file") throw notAFile(path, kind);
   const fd = doing("read", path, () => openSync(procPath(handle), FLAGS));
   const size = Number(stats.size);
-  let untilTurn = BYTES_A_TURN;
+  let untilTurn = BYTES_PER_TURN;
   let isOpen = true;
   return {
     size,
@@ -32,7 +32,7 @@ export function openFile(handle: number, path: string, signal: AbortSignal): Ope
       const bytes = await readSpan(fd, span, signal);
       untilTurn -= bytes.length;
       if (untilTurn <= 0) {
-        untilTurn = BYTES_A_TURN;
+        untilTurn = BYTES_PER_TURN;
         await new Promise(setImmediate);
       }
       return bytes;

@@ -58,7 +58,7 @@ function judgeRecording(command: SimpleCommand, named: NamedCommand, subject: Su
   }
   const asked = hiddenAmong(covered, subject, false).filter((path) => tracked.isThere(path));
   if (asked.length === 0) return undefined;
-  const reason = `To run ${quote(text)}: it includes files that need approval by a rule (${listOf(asked, tracked.top)}); without it git would record them as deleted`;
+  const reason = `${quote(text)} includes files that need approval by a rule (${listOf(asked, tracked.top)}); without it git would record them as deleted`;
   return confirm(reason, "builtin:hidden_tracked_files");
 }
 

@@ -104,7 +104,7 @@ test("a place outside the roots is told as outside, also when it is sensitive", 
   });
   expect(judgePlace("/work/.ssh", workspace)).toEqual({
     code: "SensitivePath",
-    reason: 'it is off limits to all tools (".ssh": keys that open other machines)',
+    reason: 'it is off limits to all tools (".ssh": SSH keys and configuration)',
   });
   expect(judgePlace("/work/.agent", workspace)).toEqual({
     code: "SensitivePath",

@@ -10,7 +10,7 @@ const NO_KEY = [".pub", ".md", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".rs"
  */
 // oxfmt-ignore
 export const SENSITIVE_PLACES = [
-  { why: "keys that open other machines",   paths: [".ssh", "/etc/ssh/ssh_host_*", "/etc/dropbear"], except: [".pub"] },
+  { why: "SSH keys and configuration",      paths: [".ssh", "/etc/ssh/ssh_host_*", "/etc/dropbear"], except: [".pub"] },
   { why: "private keys and trust",          paths: [".gnupg", "secring.*", "private-keys-v1.d", ".pki", "/etc/ssl/private", "/etc/pki/tls/private", ".config/sops/age"] },
   { why: "a private key",                   paths: ["id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "id_xmss*"], except: NO_KEY, inert: true },
   { why: "a key file",                      paths: ["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.agekey", "*.keytab", "*.ovpn"], inert: true },

@@ -122,7 +122,7 @@ export function runInput(runner: Runner, input: Input = runner.scope.input): boo
     const isBash = BASH_LIKE.has(runner.name);
     runner.runText(input.text, childScope(reachedBy(runner.scope, "standard input"), { input: NO_INPUT, isBash }));
   } else if (input.kind === "unknown") {
-    runner.opaque(`the commands that ${runner.name} runs come from elsewhere`);
+    runner.opaque(`${runner.name} runs commands from elsewhere`);
   }
   return input.kind !== "none";
 }

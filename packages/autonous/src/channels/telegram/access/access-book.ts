@@ -66,7 +66,7 @@ export async function readBook({ kv }: Pick<Store, "kv">): Promise<AccessBook> {
   return parseBook(await kv.get(KEY));
 }
 
-/** One commit: the book, and what is on record of the change. */
+/** One commit: the book, and the record of the change. */
 export async function changeBook<Result>(
   { kv }: Pick<Store, "kv">,
   change: (book: AccessBook) => BookChange<Result>,
@@ -102,7 +102,7 @@ export function admitted(
   return { book: withContact(book, contact), events: [{ type: "access.granted", payload }] };
 }
 
-/** Forgets the person: their access, or that they are ignored or blocked. Undefined where there is nothing to forget. */
+/** Removes the person: their access, or that they are ignored or blocked. Undefined if they are not in the book. */
 export async function removeContact(
   store: Pick<Store, "kv">,
   user: number,

@@ -7,7 +7,7 @@ import type { AccessBook, Contact, Decision, Person } from "./access-book.ts";
 const DAY_MS = 86_400_000;
 /** New questions per day, all people together. */
 const MAX_PER_DAY = 10;
-/** Afterwards the person may be asked about again. */
+/** After this time the owners may be asked about the person again. */
 const KEPT_MS = 30 * DAY_MS;
 
 export interface OwnerQuestion {
@@ -15,7 +15,7 @@ export interface OwnerQuestion {
   readonly keyboard: InlineKeyboardMarkup;
 }
 
-/** Puts on record that the owners are asked. Undefined where they are not: too many today, or they have answered. */
+/** Records that the owners are asked. Undefined if they are not: too many questions today, or they have answered. */
 export async function askAbout(
   store: Pick<Store, "kv">,
   { person, now }: { readonly person: Person; readonly now: number },
@@ -37,7 +37,7 @@ export function isAsked({ contact }: OwnerQuestion): boolean {
   return (contact.questions ?? []).length > 0;
 }
 
-/** Where the question stands, so that its message can be changed once it is answered. */
+/** Stores which message has the question, so that it can be edited once it is answered. */
 export async function recordQuestion(
   store: Pick<Store, "kv">,
   user: number,
@@ -123,7 +123,7 @@ const OUTCOMES: Readonly<Record<Contact["state"], string>> = {
   blocked: "is blocked: the bot does not answer them",
 };
 
-/** What became of the question, for its message and the log. */
+/** The outcome of the question, for its message and the log. */
 export function decisionWords(contact: Contact, by: string): string {
   const undo = contact.state === "asked" ? "" : ` Undo: autonous telegram remove ${contact.user}`;
   return `${describePerson(contact)} ${OUTCOMES[contact.state]} (decided by ${by}).${undo}`;

@@ -11,9 +11,9 @@ export const CODE_MINUTES = 10;
 /** Wrong codes: of one person, whose codes are then refused, and of all together, which end every open code. */
 const MAX_BY_PERSON = 5;
 const MAX_BY_ALL = 20;
-/** Open at once; the oldest ends first. */
+/** Codes that may be open at once; the oldest expires first. */
 const MAX_OPEN = 10;
-/** How long a code that ended is remembered, to say why it does not work. */
+/** How long an ended code is remembered, to say why it does not work. */
 const REMEMBERED_MS = 60 * 60_000;
 
 export interface MadeCode {
@@ -53,7 +53,7 @@ export function codeIn(text: string): string | undefined {
   return code;
 }
 
-/** As it was drawn, whatever was typed for it: small letters, other signs between, letters that look like digits. */
+/** The code in its original form, whatever was typed for it: small letters, other signs between, letters that look like digits. */
 function normalize(code: string): string {
   return code
     .toUpperCase()
@@ -112,7 +112,7 @@ function withGuess(book: AccessBook, user: number): AccessBook {
   return { ...book, guesses, codes };
 }
 
-/** What became of a code. */
+/** The state of a code. */
 export type CodeState =
   | { readonly state: "open" | "expired" | "void" }
   | { readonly state: "used"; readonly person: Person };

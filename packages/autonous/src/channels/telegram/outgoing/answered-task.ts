@@ -2,7 +2,7 @@ import type { OutboxRow, Store } from "../../../store/store.ts";
 import { FINISHED_FIRST } from "../../../store/queue/stop-task.ts";
 import { originOf } from "../origin.ts";
 
-/** What has to be known of a task to send what came of it. */
+/** What is needed of a task to send its answer. */
 export interface AnsweredTask {
   /** The message that asked for it. Undefined for one of another channel, or of an older version. */
   readonly message_id?: number;

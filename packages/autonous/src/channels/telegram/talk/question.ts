@@ -27,7 +27,7 @@ export interface Question {
 
 interface QuestionState {
   readonly now: number;
-  /** What became of it. Left out while it is open. */
+  /** Its outcome. Absent while it is open. */
   readonly outcome?: string;
 }
 
@@ -178,7 +178,7 @@ function joined(pieces: readonly Piece[]): Omit<Question, "whole"> {
 const FOR = { call: "once", run: "for the rest of the task", session: "in this chat" } as const;
 const REASON_SHOWN = 400;
 
-/** What became of a request, for the message that asked. */
+/** The outcome of a request, for the message that asked. */
 // oxfmt-ignore
 const OUTCOMES: Readonly<Record<Exclude<ApprovalState, "pending">, (approval: Approval, nameOf: NameOf) => string>> = {
   granted:   allowed,

@@ -145,7 +145,7 @@ export class Questions {
     return task_id === null ? undefined : (await this.#parts.store.tasks.get(task_id))?.task;
   }
 
-  /** Takes the press of a button, and tells the person what came of it. */
+  /** Handles the press of a button, and shows the person the outcome. */
   async press(pressed: Pressed): Promise<void> {
     await tellPressed(pressed, await this.#answer(pressed), this.#parts);
     this.#parts.onAnswer();
