@@ -75,7 +75,7 @@ test("a Bot API that rejects messages fails the cases, and the reasons are print
   const { code, stdout } = await matrix(["--tool", "background_list", "--seconds", "5"], environment);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^background_list +FAILED/m);
-  expect(stdout).toMatch(/the Bot API refused sendMessage: 403 /);
+  expect(stdout).toMatch(/the Bot API rejected sendMessage: 403 /);
   expect(stdout).toMatch(/\n0 passed, 1 failed\n$/);
   expect(stdout).not.toContain(telegram.token);
 });
@@ -85,7 +85,7 @@ test("an invalid setup is reported at once, without the token", async () => {
   const wrong = `${telegram.token.slice(0, -3)}xyz`;
   // oxfmt-ignore
   const cases = [
-    { words: [],                     more: { AUTONOUS_TELEGRAM_TOKEN: wrong },            says: /refuses the token: Unauthorized/ },
+    { words: [],                     more: { AUTONOUS_TELEGRAM_TOKEN: wrong },            says: /rejects the token: Unauthorized/ },
     { words: ["--chat", "99"],       more: {},                                            says: /cannot write to chat 99 .*\/start/ },
     { words: ["--chat", "Ada"],      more: {},                                            says: /--chat to a user id/ },
     { words: [],                     more: { AUTONOUS_TELEGRAM_ALLOWED_USERS: "" },       says: /AUTONOUS_TELEGRAM_ALLOWED_USERS/ },
