@@ -192,12 +192,12 @@ atTerminal(`its own commands are not sent to the model${needsTerminal}`, async (
   // oxfmt-ignore
   const cases = [
     { types: "/help",                               sees: "/approvals" },
-    { types: "/model",                              sees: "model.json answers" },
+    { types: "/model",                              sees: /Model:\s+\S*model\.json/ },
     { types: "/model oracle",                       sees: 'Cannot use the model "oracle"' },
     { types: "/model direct",                       sees: "Model: direct" },
     { types: "/ls .",                               sees: "a.txt" },
     { types: "/bash printf '%s\\n' one two",        sees: /one\r?\ntwo\r?\n/ },
-    { types: `/model script:${path}/other.json`,    sees: "other.json answers" },
+    { types: `/model script:${path}/other.json`,    sees: /Model:\s+\S*other\.json/ },
     { types: "/constructor",                        sees: "Unknown command /constructor" },
     { types: "/modle",                              sees: "did you mean /model?" },
     { types: "  ",                                  sees: "" },
