@@ -18,7 +18,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "units",
-          include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "tools/**/*.test.ts"],
+          include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "emulators/**/*.test.ts"],
         },
       },
       // These run the packages as they are published.

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setup } from "../test/support/build.ts";
-import { startFakeModel } from "../tools/fake-model/server.ts";
-import type { FakeModel, SeenRequest } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
+import type { FakeModel, SeenRequest } from "../emulators/fake-model/server.ts";
 import { figuresOf, milliseconds, peakOf } from "./measure.ts";
 import { makeWorkspace } from "./place.ts";
 

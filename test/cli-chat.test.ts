@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startFakeModel } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
 import { autonous, shell, start } from "./support/cli.ts";
 import { scratchFolder, stateOf } from "./support/scratch.ts";
 import type { Folder } from "./support/scratch.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startFakeModel } from "../tools/fake-model/server.ts";
-import type { FakeModel, FakeModelOptions } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
+import type { FakeModel, FakeModelOptions } from "../emulators/fake-model/server.ts";
 import { autonous, shell, start } from "./support/cli.ts";
 import type { Ended } from "./support/cli.ts";
 import { linesOf } from "./support/json-lines.ts";

@@ -3,8 +3,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { startFakeModel } from "../tools/fake-model/server.ts";
-import type { FakeModel } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
+import type { FakeModel } from "../emulators/fake-model/server.ts";
 import { scratchFolder } from "./support/scratch.ts";
 
 const run = promisify(execFile);

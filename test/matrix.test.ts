@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { startFakeTelegram } from "../tools/fake-telegram/server.ts";
-import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
+import { startFakeTelegram } from "../emulators/fake-telegram/server.ts";
+import type { FakeTelegram } from "../emulators/fake-telegram/server.ts";
 import { FLAGS } from "./support/service.ts";
 
 const PROGRAM = join(import.meta.dirname, "campaigns/matrix.ts");

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startFakeModel } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
 import { autonous } from "./support/cli.ts";
 import { scratchPlace, startService } from "./support/service.ts";
 import { answersOf, openTelegram, startBot } from "./support/telegram.ts";

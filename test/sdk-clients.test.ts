@@ -10,8 +10,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { aiSdkTools } from "../packages/autonous/src/adapters/ai-sdk-tools.ts";
 import { anthropicTools, runAnthropicToolUses } from "../packages/autonous/src/adapters/anthropic.ts";
 import { openAiChatTools, openAiResponsesTools, runOpenAiToolCall } from "../packages/autonous/src/adapters/openai.ts";
-import { startFakeModel } from "../tools/fake-model/server.ts";
-import type { FakeModel } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
+import type { FakeModel } from "../emulators/fake-model/server.ts";
 import { scratch } from "./support/scratch.ts";
 
 const ASKED = "Which files are there?";

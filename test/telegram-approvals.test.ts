@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Approval } from "@autonous/runtime/internal";
 import { expect, test } from "vitest";
-import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
+import type { FakeTelegram } from "../emulators/fake-telegram/server.ts";
 import { PROGRAM, scratchPlace, startProgram, until, workerOf } from "./support/service.ts";
 import type { Place, Served } from "./support/service.ts";
 import {

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startFakeModel } from "../tools/fake-model/server.ts";
-import type { FakeModel } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
+import type { FakeModel } from "../emulators/fake-model/server.ts";
 import { autonous } from "./support/cli.ts";
 import { scratchPlace, until, workerOf } from "./support/service.ts";
 import type { Place } from "./support/service.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
+import type { FakeTelegram } from "../emulators/fake-telegram/server.ts";
 import { autonous } from "./support/cli.ts";
 import { scratchPlace, startService, until, workerOf } from "./support/service.ts";
 import type { Place } from "./support/service.ts";

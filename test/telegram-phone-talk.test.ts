@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
+import type { FakeTelegram } from "../emulators/fake-telegram/server.ts";
 import { lastAsked, startPhone, toolCall } from "./support/phone.ts";
 import { scratchPlace, until } from "./support/service.ts";
 import { openTelegram, pressed, questionIn, startBot, tasksOf } from "./support/telegram.ts";

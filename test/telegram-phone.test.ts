@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { greyPng } from "../tools/fake-telegram/server.ts";
-import type { ChatMessage } from "../tools/fake-telegram/server.ts";
+import { greyPng } from "../emulators/fake-telegram/server.ts";
+import type { ChatMessage } from "../emulators/fake-telegram/server.ts";
 import { lastAsked, startPhone, toolCall } from "./support/phone.ts";
 import type { Phone } from "./support/phone.ts";
 import { until } from "./support/service.ts";

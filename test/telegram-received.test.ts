@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startFakeModel } from "../tools/fake-model/server.ts";
-import { greyPng } from "../tools/fake-telegram/media/images.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
+import { greyPng } from "../emulators/fake-telegram/media/images.ts";
 import { scratchPlace } from "./support/service.ts";
 import type { Place } from "./support/service.ts";
 import { ADA, answersOf, openTelegram, pressed, questionIn, startBot, tasksOf } from "./support/telegram.ts";

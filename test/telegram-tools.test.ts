@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
-import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
+import type { FakeTelegram } from "../emulators/fake-telegram/server.ts";
 import { MATRIX } from "./campaigns/matrix/run-cases.ts";
 import { servePage, setStage } from "./campaigns/matrix/stage.ts";
 import type { MatrixWorld } from "./campaigns/matrix/stage.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { ChatMessage, FakeTelegram } from "../tools/fake-telegram/server.ts";
+import type { ChatMessage, FakeTelegram } from "../emulators/fake-telegram/server.ts";
 import { scratchPlace, until, workerOf } from "./support/service.ts";
 import {
   ADA,

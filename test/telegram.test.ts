@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startFakeModel } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
 import { ownWords } from "../packages/autonous/src/model/prompt/quoted.ts";
 import { autonous } from "./support/cli.ts";
 import { PROGRAM, scratchPlace, serveWords, startProgram, until, writeScript } from "./support/service.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { autonous } from "./support/cli.ts";
-import { startFakeModel } from "../tools/fake-model/server.ts";
+import { startFakeModel } from "../emulators/fake-model/server.ts";
 import { drawn } from "./support/drawn.ts";
 import { scratchFolder } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal as needs, openTerminal } from "./support/terminal.ts";

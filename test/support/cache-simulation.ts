@@ -11,10 +11,10 @@ import { z } from "zod";
 import { runAgent } from "../../packages/autonous/src/agent/loop.ts";
 import type { AgentOptions, AgentOutcome } from "../../packages/autonous/src/agent/agent-run.ts";
 import { createAiSdkProvider } from "../../packages/autonous/src/model/ai-sdk-provider.ts";
-import { anthropicBlocks, createMarkedCache } from "../../tools/fake-model/prompt-cache.ts";
-import type { CachedInput, PromptBlock } from "../../tools/fake-model/prompt-cache.ts";
-import { startFakeModel } from "../../tools/fake-model/server.ts";
-import type { FakeModel, SeenRequest } from "../../tools/fake-model/server.ts";
+import { anthropicBlocks, createMarkedCache } from "../../emulators/fake-model/prompt-cache.ts";
+import type { CachedInput, PromptBlock } from "../../emulators/fake-model/prompt-cache.ts";
+import { startFakeModel } from "../../emulators/fake-model/server.ts";
+import type { FakeModel, SeenRequest } from "../../emulators/fake-model/server.ts";
 
 export interface Scene {
   readonly turns: number;

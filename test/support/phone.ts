@@ -1,7 +1,7 @@
 /** The service as a bot, with a model that follows a script, for tests of what a person with a phone does. */
-import { startFakeModel } from "../../tools/fake-model/server.ts";
-import type { FakeModel, FakeModelOptions } from "../../tools/fake-model/server.ts";
-import type { FakeTelegram } from "../../tools/fake-telegram/server.ts";
+import { startFakeModel } from "../../emulators/fake-model/server.ts";
+import type { FakeModel, FakeModelOptions } from "../../emulators/fake-model/server.ts";
+import type { FakeTelegram } from "../../emulators/fake-telegram/server.ts";
 import { scratchPlace } from "./service.ts";
 import type { Place, Served } from "./service.ts";
 import { openTelegram, startBot } from "./telegram.ts";

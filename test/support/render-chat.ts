@@ -1,6 +1,6 @@
 /** Messages of the emulated Bot API as a phone shows them, in text: for documents and for eyes. */
 import { cutTo, foldHard, pad, widthOf, wrap } from "../../packages/autonous/src/channels/words/width.ts";
-import type { ChatMessage } from "../../tools/fake-telegram/server.ts";
+import type { ChatMessage } from "../../emulators/fake-telegram/server.ts";
 
 type Entity = ChatMessage["entities"][number];
 

@@ -14,8 +14,8 @@ import { Notifier } from "../../packages/autonous/src/store/notifier.ts";
 import { deliver } from "../../packages/autonous/src/queue/deliver.ts";
 import { openStore } from "../../packages/autonous/src/store/open-store.ts";
 import type { Lease, Store, Task } from "../../packages/autonous/src/store/store.ts";
-import { startFakeTelegram } from "../../tools/fake-telegram/server.ts";
-import type { FakeTelegram, FakeTelegramOptions } from "../../tools/fake-telegram/server.ts";
+import { startFakeTelegram } from "../../emulators/fake-telegram/server.ts";
+import type { FakeTelegram, FakeTelegramOptions } from "../../emulators/fake-telegram/server.ts";
 
 export interface Place {
   readonly telegram: FakeTelegram;

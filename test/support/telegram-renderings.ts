@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRuntime } from "@autonous/runtime";
 import { makeCode } from "../../packages/autonous/src/channels/telegram/access/pairing.ts";
-import { greyPng } from "../../tools/fake-telegram/media/images.ts";
-import type { ChatMessage } from "../../tools/fake-telegram/server.ts";
+import { greyPng } from "../../emulators/fake-telegram/media/images.ts";
+import type { ChatMessage } from "../../emulators/fake-telegram/server.ts";
 import { ADA } from "./telegram-channel.ts";
 import type { Place } from "./telegram-channel.ts";
 import {

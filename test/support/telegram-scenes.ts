@@ -5,7 +5,7 @@ import { makeId, runPath } from "@autonous/runtime/internal";
 import type { ApprovalRequest } from "@autonous/runtime";
 import type { EventDraft, EventType } from "@autonous/runtime/internal";
 import type { Lease } from "../../packages/autonous/src/store/store.ts";
-import type { ChatMessage } from "../../tools/fake-telegram/server.ts";
+import type { ChatMessage } from "../../emulators/fake-telegram/server.ts";
 import { makeRequest } from "./approval-request.ts";
 import { ADA } from "./telegram-channel.ts";
 import type { Place } from "./telegram-channel.ts";

@@ -1,7 +1,7 @@
 /** The service with a Telegram of our own. */
 import type { RuntimeEvent } from "@autonous/runtime";
-import { startFakeTelegram } from "../../tools/fake-telegram/server.ts";
-import type { ChatMessage, FakeTelegram, FakeTelegramOptions } from "../../tools/fake-telegram/server.ts";
+import { startFakeTelegram } from "../../emulators/fake-telegram/server.ts";
+import type { ChatMessage, FakeTelegram, FakeTelegramOptions } from "../../emulators/fake-telegram/server.ts";
 import { startService, until } from "./service.ts";
 import type { Place, Served } from "./service.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Conversation } from "../../../tools/fake-model/formats/format.ts";
-import type { Round } from "../../../tools/fake-model/script.ts";
-import { startFakeModel } from "../../../tools/fake-model/server.ts";
+import type { Conversation } from "../../../emulators/fake-model/formats/format.ts";
+import type { Round } from "../../../emulators/fake-model/script.ts";
+import { startFakeModel } from "../../../emulators/fake-model/server.ts";
 import { callsOf, kindOf } from "./kinds.ts";
 import { look } from "./record.ts";
 import type { PlacedEvent } from "./record.ts";

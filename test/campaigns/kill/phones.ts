@@ -1,5 +1,5 @@
-import { startFakeTelegram } from "../../../tools/fake-telegram/server.ts";
-import type { FakeTelegram } from "../../../tools/fake-telegram/server.ts";
+import { startFakeTelegram } from "../../../emulators/fake-telegram/server.ts";
+import type { FakeTelegram } from "../../../emulators/fake-telegram/server.ts";
 
 /** A message that the bot has sent and Telegram has taken. */
 interface Arrived {

@@ -1,7 +1,7 @@
 /** Who writes to the bot: a user of the emulator, a user that the relay plays, or a person at a real phone. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startFakeTelegram } from "../../../tools/fake-telegram/server.ts";
+import { startFakeTelegram } from "../../../emulators/fake-telegram/server.ts";
 import { until } from "../../support/service.ts";
 import type { Place } from "../../support/service.ts";
 import { pressed } from "../../support/telegram.ts";

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ERRORS } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
-import { greyPng } from "../../../tools/fake-telegram/server.ts";
+import { greyPng } from "../../../emulators/fake-telegram/server.ts";
 import { CASES, SECRET } from "./cases.ts";
 import type { Case } from "./cases.ts";
 import { writeFiles } from "./stage.ts";

@@ -1,8 +1,8 @@
 import type { ToolCallResult } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
-import { FAULT_KINDS } from "../../../../tools/fake-model/fault-kinds.ts";
-import { startFakeModel } from "../../../../tools/fake-model/server.ts";
-import type { FakeModel, FakeModelOptions } from "../../../../tools/fake-model/server.ts";
+import { FAULT_KINDS } from "../../../../emulators/fake-model/fault-kinds.ts";
+import { startFakeModel } from "../../../../emulators/fake-model/server.ts";
+import type { FakeModel, FakeModelOptions } from "../../../../emulators/fake-model/server.ts";
 import { createAiSdkProvider } from "./ai-sdk-provider.ts";
 import { KINDS } from "./vendors/ai-sdk-models.ts";
 import type { ModelKind } from "./vendors/ai-sdk-models.ts";

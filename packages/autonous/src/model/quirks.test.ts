@@ -1,10 +1,10 @@
 /** What servers are known for, by vendor: each answer is used, shown or asked for again as its kind wants it. */
 import { expect, onTestFinished, test } from "vitest";
-import { QUIRKS, quirksOf } from "../../../../tools/fake-model/quirks/quirks.ts";
-import type { FormatName } from "../../../../tools/fake-model/formats/format.ts";
-import type { QuirkName } from "../../../../tools/fake-model/quirks/quirks.ts";
-import { startFakeModel } from "../../../../tools/fake-model/server.ts";
-import { makeVendor, VENDOR_NAMES } from "../../../../tools/fake-model/vendors/vendors.ts";
+import { QUIRKS, quirksOf } from "../../../../emulators/fake-model/quirks/quirks.ts";
+import type { FormatName } from "../../../../emulators/fake-model/formats/format.ts";
+import type { QuirkName } from "../../../../emulators/fake-model/quirks/quirks.ts";
+import { startFakeModel } from "../../../../emulators/fake-model/server.ts";
+import { makeVendor, VENDOR_NAMES } from "../../../../emulators/fake-model/vendors/vendors.ts";
 import { createAiSdkProvider } from "./ai-sdk-provider.ts";
 import type { ModelKind } from "./vendors/ai-sdk-models.ts";
 import { CircuitBreaker } from "./failures/circuit-breaker.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { greyPng } from "../../../../tools/fake-telegram/media/images.ts";
+import { greyPng } from "../../../../emulators/fake-telegram/media/images.ts";
 import { imageSize } from "./image-size.ts";
 
 /** Headers as encoders write them, up to a little past the size. */

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { makeWorld, recording, startRuntime } from "../../../../../test/support/agent-world.ts";
 import { nativePayloads } from "../../../../../test/support/native-world.ts";
-import { TEXT_CALLS } from "../../../../../tools/fake-model/quirks/text-calls.ts";
-import { startFakeModel } from "../../../../../tools/fake-model/server.ts";
-import type { FakeModelOptions } from "../../../../../tools/fake-model/server.ts";
+import { TEXT_CALLS } from "../../../../../emulators/fake-model/quirks/text-calls.ts";
+import { startFakeModel } from "../../../../../emulators/fake-model/server.ts";
+import type { FakeModelOptions } from "../../../../../emulators/fake-model/server.ts";
 import { createAiSdkProvider } from "../../model/ai-sdk-provider.ts";
 import { CircuitBreaker } from "../../model/failures/circuit-breaker.ts";
 import { runAgent } from "../loop.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { makeRequest } from "../../../../../test/support/approval-request.ts";
 import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../test/support/telegram-channel.ts";
-import type { ChatMessage } from "../../../../../tools/fake-telegram/server.ts";
+import type { ChatMessage } from "../../../../../emulators/fake-telegram/server.ts";
 
 /** Messages of a group that becomes a supergroup, where earlier numbers mean other messages. */
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { TEXT_CALLS } from "../../../../../tools/fake-model/quirks/text-calls.ts";
+import { TEXT_CALLS } from "../../../../../emulators/fake-model/quirks/text-calls.ts";
 import { readWrittenCalls } from "./written-calls.ts";
 import type { WrittenReply } from "./written-calls.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
-import { FORWARDED_AS } from "../../../../../../tools/fake-telegram/origins.ts";
+import { FORWARDED_AS } from "../../../../../../emulators/fake-telegram/origins.ts";
 import { ownWords } from "../../../model/prompt/quoted.ts";
 
 /** Words of others in a message are data: whatever carries them, no line of them is a command, and none is the user's. */

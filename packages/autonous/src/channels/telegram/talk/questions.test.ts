@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { makeRequest } from "../../../../../../test/support/approval-request.ts";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
-import type { ChatMessage } from "../../../../../../tools/fake-telegram/server.ts";
+import type { ChatMessage } from "../../../../../../emulators/fake-telegram/server.ts";
 import type { Store } from "../../../store/store.ts";
 import { TelegramClient } from "../api/client.ts";
 import { makeKeyboard, readButton } from "./question-buttons.ts";
