@@ -57,15 +57,18 @@ export function isApprovedElsewhere(difference: Difference, own: CommandTime): b
 function touchedAt(key: string, after: TreeEntry | undefined, own: CommandTime): number {
   if (after === undefined) return touchedAround(key, own.after);
   const touched = after.kind === "directory" ? (own.after.folders.get(key)?.facts.touched ?? 0) : after.touched;
-  return touched >= own.from - MARGIN_MS ? touched : Math.max(touched, newestAbove(key, own));
+  if (touched >= own.from) return touched;
+  // Within the margin it may be a new file, or an older one in a folder that was moved: only new folders count then.
+  return Math.max(touched, newestAbove(key, own, { onlyNew: touched >= own.from - MARGIN_MS }));
 }
 
-/** Newest ctime of the parent folders, up to the first one that existed before. */
-function newestAbove(key: string, { before, after }: CommandTime): number {
+/** Newest ctime of the parent folders that are new at their path, and of the first one that existed before. */
+function newestAbove(key: string, { before, after }: CommandTime, { onlyNew }: { readonly onlyNew: boolean }): number {
   let newest = 0;
   for (let at = folderOf(key); at !== ""; at = folderOf(at)) {
-    newest = Math.max(newest, after.folders.get(at)?.facts.touched ?? Infinity);
-    if (before.folders.get(at)?.facts.inode === after.folders.get(at)?.facts.inode) break;
+    const isNew = before.folders.get(at)?.facts.inode !== after.folders.get(at)?.facts.inode;
+    if (isNew || !onlyNew) newest = Math.max(newest, after.folders.get(at)?.facts.touched ?? Infinity);
+    if (!isNew) break;
   }
   return newest;
 }
